@@ -1,0 +1,28 @@
+# Every outside library, found once. All are Debian 12 packages, listed in scripts/packages.txt.
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
+
+# The parts of LLVM that only disassemble AMD GPU code, linked statically so that no LLVM symbol is visible in a process
+# that has an LLVM of its own (HIP loads LLVM 15).
+llvm_map_components_to_libnames(LUTHIER_LLVM_MC_LIBS AMDGPUDisassembler AMDGPUDesc AMDGPUInfo AMDGPUUtils MC MCDisassembler Support TargetParser)
+add_library(luthier_llvm_mc INTERFACE)
+target_include_directories(luthier_llvm_mc SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(luthier_llvm_mc INTERFACE ${LUTHIER_LLVM_MC_LIBS})
+
+find_path(HSA_INCLUDE_DIR hsa/hsa.h REQUIRED)
+find_path(HSAKMT_INCLUDE_DIR hsakmt.h REQUIRED)
+
+if(LUTHIER_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+if(LUTHIER_BUILD_SAMPLES)
+  find_program(HIPCC hipcc REQUIRED)
+endif()
+if(LUTHIER_BUILD_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

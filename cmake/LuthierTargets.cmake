@@ -1,0 +1,33 @@
+# How every library, test and program of the project is declared, so that flags and folders are said once.
+
+add_library(luthier_flags INTERFACE)
+target_compile_options(luthier_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter -fno-omit-frame-pointer)
+if(LUTHIER_WERROR)
+  target_compile_options(luthier_flags INTERFACE -Werror)
+endif()
+if(LUTHIER_SANITIZE)
+  target_compile_options(luthier_flags INTERFACE -fsanitize=${LUTHIER_SANITIZE})
+  target_link_options(luthier_flags INTERFACE -fsanitize=${LUTHIER_SANITIZE})
+endif()
+
+# luthier_library(NAME SOURCES a.cc ... DEPS other ...): one folder of src/, built without exceptions.
+function(luthier_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
+  add_library(luthier_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(luthier_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
+  target_compile_options(luthier_${name} PRIVATE -fno-exceptions)
+  target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
+endfunction()
+
+# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V ...]): a GoogleTest program, each of its cases a CTest.
+function(luthier_test name)
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${ARG_ENV}")
+endfunction()

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Usage: scripts/bench.sh NAME [ARGUMENTS...]
+#
+# Builds and runs the benchmark bench/NAME_bench.cc; the arguments are passed to it.
+#   vgpu    speed of the virtual GPU: wave-instructions and lane-operations per second, start-up time
+#
+# Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help) printHelp && exit ;;
+"") printHelp >&2 && exit 2 ;;
+esac
+name=$1
+shift
+
+compgen -G "$root/bench/${name}_bench.*" >/dev/null || die "no benchmark named '$name' (see --help)"
+installPackages
+buildVirtualGpu "bench/${name}_bench" >&2
+exec "$build/bench/${name}_bench" "$@"

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Usage: scripts/demo.sh
+#
+# Shows Luthier on a machine without an AMD GPU: installs the packages that are missing (scripts/packages.txt), builds what the
+# demo needs, runs a HIP program on a virtual gfx90a, and prints what the GPU executed. A second run installs and builds nothing.
+#
+# Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help) printHelp && exit ;;
+?*) die "unknown argument '$1' (see --help)" ;;
+esac
+
+installPackages
+buildVirtualGpu sample_matmul_tiled
+
+luthier=$build/bin/luthier
+sample=$build/samples/matmul_tiled
+stats=$build/demo-stats.json
+
+say "the GPU that ROCm's own rocminfo finds"
+"$luthier" run --gpu gfx90a -- rocminfo >"$build/demo-rocminfo.txt" || die "rocminfo failed: see $build/demo-rocminfo.txt"
+grep -E '^ +(Marketing Name|Name|Compute Unit|Wavefront Size):.*[^[:space:]]' "$build/demo-rocminfo.txt"
+
+say "luthier run --gpu gfx90a --stats $stats -- $sample"
+"$luthier" run --gpu gfx90a --stats "$stats" -- "$sample"
+
+say "what the virtual GPU executed"
+python3 "$root/scripts/top_opcodes.py" "$stats"

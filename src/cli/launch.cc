@@ -1,0 +1,134 @@
+#include "cli/launch.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "isa/target.h"
+#include "support/env.h"
+
+namespace luthier::cli {
+
+namespace {
+
+constexpr std::string_view thunkName = "libhsakmt.so.1";
+constexpr std::string_view shimName = "libluthier-kfd-shim.so";
+
+// Served by the shim, so that rocm_agent_enumerator (and hipcc through it) reports the virtual GPUs. See
+// shim/kfd_shim.c.
+constexpr std::string_view targetListFile = "/proc/luthier/target.lst";
+
+std::string_view lookUp(const Environment &environment, std::string_view name) {
+  auto it = environment.find(name);
+  return it == environment.end() ? std::string_view() : std::string_view(it->second);
+}
+
+// `list` with `item` at its front, and nowhere else: running luthier under luthier does not pile up.
+std::string prepend(std::string_view item, std::string_view list, std::string_view separators) {
+  std::string result(item);
+  while (!list.empty()) {
+    size_t end = list.find_first_of(separators);
+    std::string_view head = list.substr(0, end);
+    if (!head.empty() && head != item) {
+      result += ':';
+      result += head;
+    }
+    list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
+  }
+  return result;
+}
+
+} // namespace
+
+std::vector<std::string_view> virtualTargets() {
+  std::vector<std::string_view> names;
+  for (const isa::Target &target : isa::targets())
+    names.push_back(target.name);
+  return names;
+}
+
+Result<std::vector<std::string>> parseGpuList(std::string_view list) {
+  std::vector<std::string> names = LUTHIER_TRY(env::splitList(list, "the list of GPUs"));
+  std::vector<std::string_view> known = virtualTargets();
+  for (const std::string &name : names)
+    if (std::ranges::find(known, name) == known.end())
+      return makeError("unknown GPU '{}'; known: {}", name, fmt::join(known, ", "));
+  return names;
+}
+
+Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder) {
+  std::string tried;
+  for (const char *relative : {"../lib/vgpu", "../lib/luthier/vgpu"}) {
+    std::filesystem::path folder = (programFolder / relative).lexically_normal();
+    std::error_code failed;
+    if (std::filesystem::exists(folder / thunkName, failed))
+      return folder;
+    tried += fmt::format("{}{}", tried.empty() ? "" : " nor in ", folder.string());
+  }
+  return makeError("the virtual GPU ({}) is neither in {}: is the build complete?", thunkName, tried);
+}
+
+Result<std::filesystem::path> programFolder() {
+  std::error_code failed;
+  std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed)
+    return makeErrorCode(failed.value(), "cannot find luthier's own folder: {}", failed.message());
+  return self.parent_path();
+}
+
+Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file) {
+  std::error_code failed;
+  std::filesystem::path absolute = std::filesystem::absolute(file, failed);
+  if (failed)
+    return makeErrorCode(failed.value(), "cannot create {}: {}", file.string(), failed.message());
+  int fd = ::open(absolute.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0)
+    return makeErrorCode(errno, "cannot create {}: {}", file.string(), std::strerror(errno));
+  ::close(fd);
+  return absolute;
+}
+
+Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current) {
+  std::string folder = run.thunkFolder.string();
+  if (folder.find_first_of(":;") != std::string::npos)
+    return makeError("{} cannot be used: LD_LIBRARY_PATH has no way to name a folder with ':' or ';'", folder);
+
+  Environment set;
+  set["LUTHIER_VGPU_GPUS"] = fmt::format("{}", fmt::join(run.gpus, ","));
+  if (run.statsFile)
+    set["LUTHIER_VGPU_STATS"] = run.statsFile->string();
+  if (run.threads)
+    set["LUTHIER_VGPU_THREADS"] = fmt::format("{}", *run.threads);
+  set["LD_LIBRARY_PATH"] = prepend(folder, lookUp(current, "LD_LIBRARY_PATH"), ":;");
+
+  std::error_code failed;
+  std::filesystem::path shim = run.thunkFolder / shimName;
+  if (!std::filesystem::exists(shim, failed))
+    return set;
+  // LD_PRELOAD cannot quote a space; the bare name is then found through LD_LIBRARY_PATH.
+  bool quotable = folder.find(' ') == std::string::npos;
+  set["LD_PRELOAD"] = prepend(quotable ? shim.string() : std::string(shimName), lookUp(current, "LD_PRELOAD"), ": ");
+  // GCC's shared sanitizer runtime refuses to start behind any preloaded library unless told that this one is fine.
+  set["ASAN_OPTIONS"] = prepend("verify_asan_link_order=0", lookUp(current, "ASAN_OPTIONS"), ":");
+  if (lookUp(current, "ROCM_TARGET_LST").empty())
+    set["ROCM_TARGET_LST"] = targetListFile;
+  return set;
+}
+
+Environment currentEnvironment() {
+  Environment result;
+  for (char **entry = environ; entry && *entry; ++entry) {
+    std::string_view text = *entry;
+    size_t equals = text.find('=');
+    if (equals != std::string_view::npos)
+      result.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return result;
+}
+
+} // namespace luthier::cli

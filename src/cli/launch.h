@@ -1,0 +1,51 @@
+// How an application is put on a virtual GPU: the environment that makes the unmodified ROCr load our thunk.
+//
+// Everything is done through the environment of the application, which its children inherit on purpose: a script,
+// mpirun or make run under `luthier run` brings its GPU programs along. Nothing stays behind in this process, which
+// becomes the application by exec.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace luthier::cli {
+
+// The gfx names that a virtual GPU can have.
+std::vector<std::string_view> virtualTargets();
+
+// "gfx90a,gfx90a" -> its names, each of them known.
+Result<std::vector<std::string>> parseGpuList(std::string_view list);
+
+// The folder with our libhsakmt.so.1, of a build tree or of an installation. `programFolder` is where luthier itself
+// is.
+Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder);
+
+// Folder of the running program.
+Result<std::filesystem::path> programFolder();
+
+// Creates (or empties) the file so that a path that cannot be written is an error now and not after a long run; gives
+// its absolute path, since the application may change its folder.
+Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file);
+
+struct VirtualRun {
+  std::filesystem::path thunkFolder;
+  std::vector<std::string> gpus;
+  std::optional<std::filesystem::path> statsFile; // absolute
+  std::optional<uint32_t> threads;
+};
+
+using Environment = std::map<std::string, std::string, std::less<>>;
+
+// The variables to set on top of `current` for such a run. Variables that hold lists keep what was in them.
+Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current);
+
+Environment currentEnvironment();
+
+} // namespace luthier::cli

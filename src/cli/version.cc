@@ -1,0 +1,20 @@
+// `luthier version`
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "cli/command.h"
+#include "cli/launch.h"
+
+namespace luthier::cli {
+
+void addVersionCommand(CLI::App &root, Invocation &invocation) {
+  CLI::App *command = root.add_subcommand("version", "Print the version, and the GPUs that can be virtual");
+  command->callback([] {
+    std::cout << fmt::format("luthier {}\nvirtual GPUs: {}\n", LUTHIER_VERSION, fmt::join(virtualTargets(), ", "));
+  });
+}
+
+} // namespace luthier::cli

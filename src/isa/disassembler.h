@@ -1,0 +1,45 @@
+// Names the instruction at an address, through LLVM's MC layer.
+//
+// LLVM is the authority on which bytes are a valid instruction, how long it is and what it is called. Field positions
+// are the manual's business and live in isa/format.h.
+#pragma once
+
+#include "support/result.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace luthier::isa {
+
+struct Target;
+
+struct Disassembled {
+  std::string mnemonic; ///< the vendor's name without encoding suffix: "v_add_f32", never "v_add_f32_e64"
+  uint32_t size = 0;    ///< bytes
+};
+
+/// Not thread-safe: one per thread, or behind a lock.
+class Disassembler {
+public:
+  static Result<std::unique_ptr<Disassembler>> create(const Target &target);
+  ~Disassembler();
+
+  /// Fails when the bytes do not start with an instruction of the target.
+  Result<Disassembled> disassemble(std::span<const uint8_t> bytes, uint64_t address);
+
+  /// The instruction as assembly text, "<invalid>" when there is none.
+  std::string text(std::span<const uint8_t> bytes, uint64_t address);
+
+private:
+  struct Impl;
+  explicit Disassembler(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+/// Drops the suffix by which LLVM tells encodings of one instruction apart.
+std::string_view withoutEncodingSuffix(std::string_view mnemonic);
+
+} // namespace luthier::isa

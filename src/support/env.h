@@ -1,0 +1,36 @@
+// Typed reading of environment variables, with errors that name the variable, its value and what was expected.
+//
+// An unset or empty variable gives the fallback (or std::nullopt); a malformed one is an error, never a silent default.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/result.h"
+
+namespace luthier::env {
+
+// Names are C strings because getenv wants them so.
+std::optional<std::string> text(const char *name);
+
+// Decimal, or hexadecimal after 0x; must lie in [min, max].
+Result<uint64_t> number(const char *name, uint64_t fallback, uint64_t min = 0,
+                        uint64_t max = std::numeric_limits<uint64_t>::max());
+
+// 1, true, yes, on; 0, false, no, off.
+Result<bool> flag(const char *name, bool fallback);
+
+// Comma-separated items, spaces around them removed. An empty item ("a,,b") is an error.
+Result<std::vector<std::string>> list(const char *name);
+
+// One of the given names; gives its index.
+Result<size_t> choice(const char *name, const std::vector<std::string_view> &choices, size_t fallback);
+
+// The same list syntax for text that comes from elsewhere; `what` names it in the error.
+Result<std::vector<std::string>> splitList(std::string_view value, std::string_view what);
+
+} // namespace luthier::env

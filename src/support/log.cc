@@ -1,0 +1,85 @@
+#include "support/log.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace luthier::log {
+
+namespace {
+
+constexpr std::string_view prefix(Level severity) {
+  switch (severity) {
+  case Level::error:
+    return "luthier: error: ";
+  case Level::warn:
+    return "luthier: warning: ";
+  case Level::info:
+    return "luthier: ";
+  case Level::debug:
+    return "luthier: debug: ";
+  }
+  return "luthier: ";
+}
+
+Level readLevel() {
+  const char *text = std::getenv("LUTHIER_LOG");
+  std::string_view name = text ? text : "";
+  if (name.empty() || name == "warn")
+    return Level::warn;
+  if (name == "error")
+    return Level::error;
+  if (name == "info")
+    return Level::info;
+  if (name == "debug")
+    return Level::debug;
+  write(Level::warn, fmt::format("LUTHIER_LOG is '{}'; expected error, warn, info or debug; using warn", name));
+  return Level::warn;
+}
+
+// stderr may be a pipe that takes less than the whole line; only then is a line more than one write.
+void writeAll(std::string_view bytes) {
+  int savedErrno = errno;
+  while (!bytes.empty()) {
+    ssize_t written = ::write(STDERR_FILENO, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0)
+      break;
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  errno = savedErrno;
+}
+
+} // namespace
+
+Level level() {
+  static const Level fromEnvironment = readLevel();
+  return fromEnvironment;
+}
+
+void write(Level severity, std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 32);
+  do {
+    size_t end = text.find('\n');
+    out += prefix(severity);
+    out += text.substr(0, end);
+    out += '\n';
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  } while (!text.empty());
+  writeAll(out);
+}
+
+namespace detail {
+
+void print(Level severity, fmt::string_view format, fmt::format_args args) {
+  write(severity, fmt::vformat(format, args));
+}
+
+} // namespace detail
+
+} // namespace luthier::log

@@ -1,0 +1,70 @@
+#include "vgpu/device.h"
+
+#include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/scheduler.h"
+
+#include <fmt/format.h>
+
+#include <time.h>
+
+namespace luthier::vgpu {
+
+namespace {
+
+/// What is wrong with a launch, empty when nothing is. Checked before any wave runs, as the packet processor does.
+std::string problemWith(const Device &device, const Launch &launch) {
+  const isa::Target &target = device.target();
+  if (launch.kernelObject == 0 || !device.memory().allows(launch.kernelObject, KernelDescriptor::kBytes, device.mask()))
+    return fmt::format("the kernel object {:#x} is not in memory that the GPU can access", launch.kernelObject);
+  uint64_t items = 1;
+  for (unsigned d = 0; d < 3; ++d) {
+    if (launch.grid[d] == 0 || launch.workgroup[d] == 0)
+      return fmt::format("dimension {} of the grid or workgroup is zero", d);
+    items *= launch.workgroup[d];
+  }
+  if (items > uint64_t(target.maxWorkgroupWaves) * target.waveSize)
+    return fmt::format("a workgroup of {} work-items is more than the {} that {} allows", items,
+                       target.maxWorkgroupWaves * target.waveSize, target.name);
+  if (launch.groupSegmentSize > device.config().ldsBytesPerComputeUnit)
+    return fmt::format("{} bytes of LDS are more than the {} of a compute unit", launch.groupSegmentSize,
+                       device.config().ldsBytesPerComputeUnit);
+  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+  if (descriptor.wave32() && target.waveSize != 32)
+    return "the kernel was compiled for waves of 32 lanes, which this GPU does not have";
+  if (launch.privateSegmentSize) {
+    const uint64_t waves = (items + target.waveSize - 1) / target.waveSize;
+    const uint64_t needed = uint64_t(launch.privateSegmentSize) * target.waveSize;
+    if (!launch.scratch || launch.scratch->bytesPerWave() < needed || launch.scratch->slots() < waves)
+      return fmt::format("{} bytes of scratch per wave for {} waves are more than the queue has", needed, waves);
+  }
+  return {};
+}
+
+} // namespace
+
+Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats)
+    : index_(index), config_(config), memory_(memory), scheduler_(scheduler), stats_(stats),
+      code_(std::make_unique<CodeCache>(*this)) {}
+
+Device::~Device() = default;
+
+std::shared_ptr<Dispatch> Device::launch(const Launch &launch, Dispatch::OnDone onDone) {
+  auto dispatch = std::make_shared<Dispatch>(*this, launch, std::move(onDone));
+  if (std::string problem = problemWith(*this, launch); !problem.empty())
+    dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
+                     fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
+  scheduler_.submit(dispatch);
+  return dispatch;
+}
+
+void Device::invalidateCode() { code_->invalidate(); }
+
+uint64_t Device::clock() {
+  timespec now;
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return (static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(now.tv_nsec)) /
+         (1'000'000'000 / kClockHz);
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,74 @@
+// One virtual GPU: what kind it is, what it may access, and the code it has decoded.
+//
+// Everything that differs between GPUs of one target (size, clocks, apertures) is in DeviceConfig; everything that the
+// target fixes (wave size, register files) is in isa::Target.
+#pragma once
+
+#include "isa/target.h"
+#include "vgpu/memory/address_space.h"
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/global_wave_sync.h"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+namespace luthier::vgpu {
+
+class CodeCache;
+class Scheduler;
+class Stats;
+
+struct DeviceConfig {
+  const isa::Target *target = nullptr;
+  uint32_t computeUnits = 104;
+  uint32_t simdsPerComputeUnit = 4;
+  uint32_t wavesPerSimd = 8;
+  uint32_t ldsBytesPerComputeUnit = 64 * 1024;
+  uint64_t localMemoryBytes = 16ull << 30;
+  uint64_t sharedApertureBase = 1ull << 48;
+  uint64_t privateApertureBase = 2ull << 48;
+};
+
+class Device {
+public:
+  Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats);
+  ~Device();
+
+  uint32_t index() const { return index_; }
+  DeviceMask mask() const { return static_cast<DeviceMask>(1u << index_); }
+  const DeviceConfig &config() const { return config_; }
+  const isa::Target &target() const { return *config_.target; }
+  AddressSpace &memory() const { return memory_; }
+  CodeCache &code() { return *code_; }
+  Stats *stats() const { return stats_; }
+  GlobalWaveSync &gws() { return gws_; }
+
+  /// Starts a kernel; returns at once. `onDone` is called from a worker thread, exactly once.
+  std::shared_ptr<Dispatch> launch(const Launch &launch, Dispatch::OnDone onDone);
+
+  /// Instruction memory may have changed: what is decoded later is decoded anew.
+  void invalidateCode();
+
+  /// How messages and statistics name a kernel; set once by whoever loads code objects.
+  std::function<std::string(uint64_t kernelObject)> kernelName;
+
+  /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the thunk.
+  std::function<void(uint32_t m0)> onInterrupt;
+
+  /// The GPU's counter behind s_memrealtime and dispatch timestamps: 100 MHz.
+  static uint64_t clock();
+  static constexpr uint64_t kClockHz = 100'000'000;
+
+private:
+  uint32_t index_;
+  DeviceConfig config_;
+  AddressSpace &memory_;
+  Scheduler &scheduler_;
+  Stats *stats_;
+  GlobalWaveSync gws_;
+  std::unique_ptr<CodeCache> code_;
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,171 @@
+// Lane arrays: how values sit in vector registers, and how operands become arrays of lanes.
+//
+// Everything here is compiled once per CPU level (exec/level.h) and must stay in that level's namespace: a function
+// shared between levels would be compiled with the flags of whichever copy the linker keeps.
+#pragma once
+
+#include "vgpu/exec/level.h"
+#include "vgpu/exec/row.h"
+#include "vgpu/wave/wave.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
+
+using u8 = uint8_t;
+using i8 = int8_t;
+using u16 = uint16_t;
+using i16 = int16_t;
+using u32 = uint32_t;
+using i32 = int32_t;
+using u64 = uint64_t;
+using i64 = int64_t;
+using f16 = _Float16;
+using f32 = float;
+using f64 = double;
+
+inline constexpr unsigned N = kMaxLanes;
+
+template <class To, class From> [[gnu::always_inline]] inline To bits(const From &from) {
+  static_assert(sizeof(To) == sizeof(From));
+  return __builtin_bit_cast(To, from);
+}
+
+/// A lane mask that an instruction reads (v_cndmask_b32) or writes (v_add_co_u32), as the lane function sees it.
+struct MaskIn {
+  bool set;
+};
+struct MaskOut {
+  bool set = false;
+};
+/// The number of the lane, for the few instructions that depend on it.
+struct LaneId {
+  u32 value;
+};
+
+/// How a value of type T is read from and written to lane i.
+template <class T> struct Lane;
+template <> struct Lane<u32> {
+  static constexpr Type type = Type::U32;
+  [[gnu::always_inline]] static u32 get(const u32 *p, unsigned i) { return p[i]; }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, u32 x) { p[i] = x; }
+};
+template <> struct Lane<i32> {
+  static constexpr Type type = Type::I32;
+  [[gnu::always_inline]] static i32 get(const u32 *p, unsigned i) { return static_cast<i32>(p[i]); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, i32 x) { p[i] = static_cast<u32>(x); }
+};
+template <> struct Lane<f32> {
+  static constexpr Type type = Type::F32;
+  [[gnu::always_inline]] static f32 get(const u32 *p, unsigned i) { return bits<f32>(p[i]); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, f32 x) { p[i] = bits<u32>(x); }
+};
+template <> struct Lane<u64> {
+  static constexpr Type type = Type::U64;
+  [[gnu::always_inline]] static u64 get(const u32 *p, unsigned i) { return p[i] | static_cast<u64>(p[i + N]) << 32; }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, u64 x) {
+    p[i] = static_cast<u32>(x);
+    p[i + N] = static_cast<u32>(x >> 32);
+  }
+};
+template <> struct Lane<i64> {
+  static constexpr Type type = Type::I64;
+  [[gnu::always_inline]] static i64 get(const u32 *p, unsigned i) { return static_cast<i64>(Lane<u64>::get(p, i)); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, i64 x) { Lane<u64>::put(p, i, static_cast<u64>(x)); }
+};
+template <> struct Lane<f64> {
+  static constexpr Type type = Type::F64;
+  [[gnu::always_inline]] static f64 get(const u32 *p, unsigned i) { return bits<f64>(Lane<u64>::get(p, i)); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, f64 x) { Lane<u64>::put(p, i, bits<u64>(x)); }
+};
+// 16-bit results zero the high half, as on gfx9; rows that keep it say kKeepsHigh and take the general path.
+template <> struct Lane<u16> {
+  static constexpr Type type = Type::U16;
+  [[gnu::always_inline]] static u16 get(const u32 *p, unsigned i) { return static_cast<u16>(p[i]); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, u16 x) { p[i] = x; }
+};
+template <> struct Lane<i16> {
+  static constexpr Type type = Type::I16;
+  [[gnu::always_inline]] static i16 get(const u32 *p, unsigned i) { return static_cast<i16>(p[i]); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, i16 x) { p[i] = static_cast<u16>(x); }
+};
+template <> struct Lane<f16> {
+  static constexpr Type type = Type::F16;
+  [[gnu::always_inline]] static f16 get(const u32 *p, unsigned i) { return bits<f16>(static_cast<u16>(p[i])); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, f16 x) { p[i] = bits<u16>(x); }
+};
+
+/// EXEC as one dword per lane.
+[[gnu::always_inline]] inline const u32 *execLanes(Wave &w) {
+  const u64 exec = w.exec();
+  if (w.execLanesFor != exec) {
+    for (unsigned i = 0; i < N; ++i)
+      w.execLanes[i] = exec >> i & 1 ? ~0u : 0;
+    w.execLanesFor = exec;
+  }
+  return w.execLanes;
+}
+
+/// A lane mask as one dword per lane, in `out`.
+[[gnu::always_inline]] inline void expandMask(u64 mask, u32 *out) {
+  for (unsigned i = 0; i < N; ++i)
+    out[i] = mask >> i & 1 ? ~0u : 0;
+}
+
+/// Nonzero lanes as bits.
+[[gnu::always_inline]] inline u64 compressMask(const u32 *in) {
+  typedef u32 Vec __attribute__((vector_size(64), aligned(4)));
+  typedef bool Bits __attribute__((ext_vector_type(16)));
+  u64 mask = 0;
+  for (unsigned part = 0; part < N / 16; ++part) {
+    Vec x;
+    memcpy(&x, in + part * 16, sizeof x);
+    const Bits b = __builtin_convertvector(x != 0, Bits);
+    mask |= static_cast<u64>(bits<u16>(b)) << (part * 16);
+  }
+  return mask;
+}
+
+/// The value of SCC, VCCZ, EXECZ or an aperture register as a source.
+u64 specialSource(const Wave &w, u32 code);
+
+/// Scalar value of a source that is not a VGPR.
+[[gnu::always_inline]] inline u64 scalarSource(const Wave &w, const Inst &i, unsigned n) {
+  switch (i.srcKind[n]) {
+  case SrcKind::Scalar:
+    return w.scalar64(i.src[n].reg);
+  case SrcKind::Constant:
+    return i.src[n].lanes[0] | static_cast<u64>(i.src[n].lanes[N]) << 32;
+  case SrcKind::Special:
+    return specialSource(w, i.src[n].reg);
+  default:
+    return 0;
+  }
+}
+
+/// Source n as lanes. Scalars are broadcast into the wave's temporaries.
+template <bool Wide> [[gnu::always_inline]] inline const u32 *sourceLanes(Wave &w, const Inst &i, unsigned n) {
+  if (i.srcKind[n] == SrcKind::Vgpr)
+    return w.v[i.src[n].reg];
+  if (i.srcKind[n] == SrcKind::Constant)
+    return i.src[n].lanes;
+  const u64 value = scalarSource(w, i, n);
+  u32 *out = w.tmp[n];
+  for (unsigned k = 0; k < N; ++k)
+    out[k] = static_cast<u32>(value);
+  if (Wide)
+    for (unsigned k = 0; k < N; ++k)
+      out[k + N] = static_cast<u32>(value >> 32);
+  return out;
+}
+
+/// Copies `count` 32-bit lane arrays from `from` to `to` in the active lanes.
+[[gnu::always_inline]] inline void blend(Wave &w, u32 *to, const u32 *from, unsigned count) {
+  const u32 *mask = execLanes(w);
+  for (unsigned r = 0; r < count; ++r)
+    for (unsigned i = 0; i < N; ++i)
+      to[r * N + i] = (from[r * N + i] & mask[i]) | (to[r * N + i] & ~mask[i]);
+}
+
+} // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

@@ -1,0 +1,27 @@
+// CPU levels: the vector handlers are compiled once per level, and the best one that the CPU has is chosen at start.
+//
+// LUTHIER_VGPU_LEVEL is the level's namespace, set by the build (src/vgpu/exec/CMakeLists.txt).
+#pragma once
+
+#include "vgpu/exec/row.h"
+
+#include <span>
+#include <vector>
+
+#ifndef LUTHIER_VGPU_LEVEL
+#define LUTHIER_VGPU_LEVEL level_base
+#endif
+
+namespace luthier::vgpu {
+
+/// What one CPU level provides.
+struct ExecLevel {
+  const char *name;
+  std::span<const std::span<const Row>> tables; ///< the rows of each file of exec/
+  Handler general;                              ///< any row with a lane loop, with any modifier
+};
+
+/// The level for this CPU; LUTHIER_VGPU_CPU=base|avx2|avx512 picks a lower one.
+const ExecLevel &execLevel();
+
+} // namespace luthier::vgpu

@@ -1,0 +1,45 @@
+// The instruction table: one row per mnemonic.
+//
+// A row says what the instruction does and what types its operands have. The decoder does the rest: it knows the
+// encodings, resolves operands by those types, and chooses between the row's own handler and the general path that
+// serves all modifiers. Rows are written in the files of exec/, one per encoding; a mnemonic stands in the file of its
+// shortest encoding (v_add_f32 in vop2.cc, although VOP3 can encode it too).
+#pragma once
+
+#include "vgpu/wave/inst.h"
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace luthier::vgpu {
+
+/// Operands of a vector instruction as arrays of lanes. 64-bit values have their high halves kMaxLanes further on.
+struct LaneArgs {
+  uint32_t *d;
+  const uint32_t *s[3];
+  const uint32_t *in; ///< a lane mask that is read (carry in, select), 0 or ~0 per lane
+  uint32_t *out;      ///< a lane mask that is written (carry out, compare), 0 or nonzero per lane
+};
+using LaneLoop = void (*)(const LaneArgs &);
+
+/// Row::traits.
+inline constexpr uint8_t kAccumulates = 1; ///< the destination is also the third source (v_fmac_f32)
+inline constexpr uint8_t kReadsMask = 2;   ///< the last source is a lane mask; VCC in the short encodings
+inline constexpr uint8_t kWritesMask = 4;  ///< writes a lane mask beside (or instead of) a VGPR; VCC in the short encodings
+inline constexpr uint8_t kReadsVcc = 8;    ///< reads VCC as a lane mask in every encoding (v_div_fmas)
+inline constexpr uint8_t kWritesExec = 16; ///< v_cmpx: the mask result also goes to EXEC
+inline constexpr uint8_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high half of the destination alone
+inline constexpr uint8_t kEndsRun = 64;    ///< control never reaches the following instruction
+inline constexpr uint8_t kScalarDst = 128; ///< a VALU instruction whose VDST names an SGPR (v_readlane)
+
+struct Row {
+  std::string_view mnemonic;
+  Handler handler;     ///< executes the instruction when it carries no modifier
+  LaneLoop loop;       ///< vector ALU: all lanes, EXEC ignored; null for handlers that do everything themselves
+  Type dst = Type::None;
+  Type src[3] = {};
+  uint8_t traits = 0;
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,10 @@
+// VOP1.
+
+#include "vgpu/exec/tables.h"
+#include "vgpu/exec/valu.h"
+
+namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
+
+std::span<const Row> vop1Rows() { return {}; }
+
+} // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

@@ -1,0 +1,192 @@
+#include "vgpu/thunk/loaded_code.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <link.h>
+#include <optional>
+#include <sys/uio.h>
+#include <unistd.h>
+
+namespace luthier::vgpu {
+
+namespace {
+
+constexpr size_t kMaxObjectBytes = 1ull << 30;
+constexpr size_t kMaxListEntries = 100'000;
+
+bool readMemory(uint64_t address, void *into, size_t size) {
+  iovec local{into, size};
+  iovec remote{reinterpret_cast<void *>(address), size};
+  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
+}
+
+template <typename T> bool readMemory(const void *address, T &into) {
+  return readMemory(reinterpret_cast<uint64_t>(address), &into, sizeof(T));
+}
+
+// Up to a page at a time, so that a string at the end of a mapping is still read.
+std::string readString(const char *address) {
+  std::string text;
+  for (uint64_t at = reinterpret_cast<uint64_t>(address); text.size() < 16384;) {
+    char piece[256];
+    const size_t size = std::min<uint64_t>(sizeof(piece), 4096 - at % 4096);
+    if (!readMemory(at, piece, size))
+      break;
+    const size_t length = strnlen(piece, size);
+    text.append(piece, length);
+    if (length < size)
+      break;
+    at += size;
+  }
+  return text;
+}
+
+std::optional<uint64_t> field(std::string_view uri, std::string_view name) {
+  const size_t at = uri.find(name);
+  if (at == std::string_view::npos)
+    return std::nullopt;
+  std::string_view digits = uri.substr(at + name.size());
+  int base = 10;
+  if (digits.starts_with("0x")) {
+    digits.remove_prefix(2);
+    base = 16;
+  }
+  uint64_t value = 0;
+  if (std::from_chars(digits.data(), digits.data() + digits.size(), value, base).ec != std::errc())
+    return std::nullopt;
+  return value;
+}
+
+std::string decodePath(std::string_view encoded) {
+  std::string path;
+  for (size_t i = 0; i < encoded.size(); ++i) {
+    unsigned value = 0;
+    if (encoded[i] == '%' && i + 2 < encoded.size() &&
+        std::from_chars(encoded.data() + i + 1, encoded.data() + i + 3, value, 16).ec == std::errc()) {
+      path += static_cast<char>(value);
+      i += 2;
+    } else {
+      path += encoded[i];
+    }
+  }
+  return path;
+}
+
+std::vector<std::byte> readFile(const std::string &path, uint64_t offset, std::optional<uint64_t> size) {
+  std::vector<std::byte> bytes;
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
+    return bytes;
+  if (!size) {
+    const off_t end = lseek(file, 0, SEEK_END);
+    size = end > static_cast<off_t>(offset) ? static_cast<uint64_t>(end) - offset : 0;
+  }
+  if (*size <= kMaxObjectBytes) {
+    bytes.resize(*size);
+    if (pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size()))
+      bytes.clear();
+  }
+  close(file);
+  return bytes;
+}
+
+std::vector<std::byte> readUri(std::string_view uri) {
+  const std::optional<uint64_t> offset = field(uri, "offset=");
+  const std::optional<uint64_t> size = field(uri, "size=");
+  if (uri.starts_with("file://")) {
+    std::string_view path = uri.substr(7);
+    return readFile(decodePath(path.substr(0, path.find('#'))), offset.value_or(0), size);
+  }
+  if (!uri.starts_with("memory://") || !offset || !size || *size > kMaxObjectBytes)
+    return {};
+  std::vector<std::byte> bytes(*size);
+  if (!readMemory(*offset, bytes.data(), bytes.size()))
+    return {};
+  return bytes;
+}
+
+template <typename T> bool copyAt(const std::vector<std::byte> &bytes, uint64_t offset, T &into) {
+  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
+    return false;
+  std::memcpy(&into, bytes.data() + offset, sizeof(T));
+  return true;
+}
+
+} // namespace
+
+std::vector<std::pair<uint64_t, std::string>> kernelSymbols(const std::vector<std::byte> &elf) {
+  std::vector<std::pair<uint64_t, std::string>> kernels;
+  Elf64_Ehdr header;
+  if (!copyAt(elf, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return kernels;
+  auto section = [&](uint64_t index, Elf64_Shdr &into) {
+    return index < header.e_shnum && copyAt(elf, header.e_shoff + index * sizeof(Elf64_Shdr), into);
+  };
+  for (uint64_t index = 0; index < header.e_shnum; ++index) {
+    Elf64_Shdr symbols, strings;
+    if (!section(index, symbols) || (symbols.sh_type != SHT_DYNSYM && symbols.sh_type != SHT_SYMTAB) ||
+        !section(symbols.sh_link, strings))
+      continue;
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      if (!copyAt(elf, symbols.sh_offset + at, symbol))
+        break;
+      const uint64_t nameAt = strings.sh_offset + symbol.st_name;
+      if (symbol.st_name >= strings.sh_size || nameAt >= elf.size())
+        continue;
+      const auto *name = reinterpret_cast<const char *>(elf.data() + nameAt);
+      std::string_view text(name, strnlen(name, elf.size() - nameAt));
+      if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF && text.ends_with(".kd"))
+        kernels.emplace_back(symbol.st_value, text.substr(0, text.size() - 3));
+    }
+    if (!kernels.empty())
+      break;
+  }
+  return kernels;
+}
+
+void LoadedCode::setList(const r_debug *list) {
+  std::lock_guard lock(mutex_);
+  list_ = list;
+  known_.clear();
+}
+
+void LoadedCode::forget() {
+  std::lock_guard lock(mutex_);
+  known_.clear();
+}
+
+std::string LoadedCode::kernelName(uint64_t kernelObject) {
+  std::lock_guard lock(mutex_);
+  if (auto found = known_.find(kernelObject); found != known_.end())
+    return found->second;
+  std::string name = look(kernelObject);
+  known_.emplace(kernelObject, name);
+  return name;
+}
+
+std::string LoadedCode::look(uint64_t kernelObject) {
+  r_debug list{};
+  if (!list_ || !readMemory(list_, list))
+    return fmt::format("kernel@{:#x}", kernelObject);
+  // The newest object is last, and a freed entry may lead astray: look at all, then take the exact address.
+  link_map entry{};
+  size_t entries = 0;
+  for (const link_map *at = list.r_map; at && entries < kMaxListEntries && readMemory(at, entry);
+       at = entry.l_next, ++entries) {
+    if (kernelObject < entry.l_addr)
+      continue;
+    for (auto &[address, name] : kernelSymbols(readUri(readString(entry.l_name)))) {
+      if (entry.l_addr + address == kernelObject)
+        return name;
+    }
+  }
+  // ROCr's own copy and fill kernels are in no code object: a page with an amd_kernel_code_t at its beginning.
+  return fmt::format("{}@{:#x}", kernelObject % 4096 == 0 ? "rocr_blit" : "kernel", kernelObject);
+}
+
+} // namespace luthier::vgpu

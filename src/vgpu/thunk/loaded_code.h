@@ -1,0 +1,41 @@
+// Names of kernels, for messages and statistics, found in the code objects that ROCr has loaded.
+//
+// ROCr keeps a list of them for debuggers (an r_debug like that of the dynamic linker) and hands it to
+// hsaKmtRuntimeEnable. Each entry has a load bias and a URI of the ELF file, which may be in a file or in this process's
+// memory. The list changes under us when other threads load and unload code, so nothing in it is dereferenced: it is
+// read with process_vm_readv, which fails where a load would crash.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+struct r_debug;
+
+namespace luthier::vgpu {
+
+/// Addresses and names of the kernels (`NAME.kd`) in an AMD GPU ELF file; empty when the file is not one.
+std::vector<std::pair<uint64_t, std::string>> kernelSymbols(const std::vector<std::byte> &elf);
+
+class LoadedCode {
+public:
+  void setList(const r_debug *list);
+
+  /// The kernel whose descriptor is at this address, or a name made of the address.
+  std::string kernelName(uint64_t kernelObject);
+
+  /// Code was unloaded: addresses may come back with other names.
+  void forget();
+
+private:
+  std::string look(uint64_t kernelObject);
+
+  std::mutex mutex_;
+  const r_debug *list_ = nullptr;
+  std::unordered_map<uint64_t, std::string> known_;
+};
+
+} // namespace luthier::vgpu

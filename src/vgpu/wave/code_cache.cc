@@ -1,0 +1,112 @@
+#include "vgpu/wave/code_cache.h"
+
+#include "vgpu/device.h"
+#include "vgpu/exec/row.h"
+#include "vgpu/wave/decoder.h"
+#include "vgpu/wave/wave.h"
+
+#include <sys/mman.h>
+
+#include <vector>
+
+namespace luthier::vgpu {
+
+namespace {
+
+constexpr uint64_t kMaxInstBytes = 16;
+constexpr size_t kChunkMemory = (CodeChunk::kInsts + CodeChunk::kOverrun) * sizeof(Inst);
+
+/// Stands behind the last instruction of a chunk: control has run into the next one.
+const Inst *hopToNextChunk(Wave &w, const Inst *i) { return w.jump(w.chunk->pc(i)); }
+
+const Inst *fetchFault(Wave &w, const Inst *i) { return w.memoryFault(i, w.pc(i), false); }
+
+Handler loadHandler(const Inst &inst) { return __atomic_load_n(&inst.fn, __ATOMIC_ACQUIRE); }
+
+} // namespace
+
+CodeChunk::CodeChunk(uint64_t base) : base_(base) {
+  void *memory = mmap(nullptr, kChunkMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED)
+    abort(); // no memory for 1 MiB: the process cannot go on in any useful way
+  insts_ = static_cast<Inst *>(memory);
+  for (uint64_t n = 0; n < kOverrun; ++n) {
+    insts_[kInsts + n].fn = hopToNextChunk;
+    insts_[kInsts + n].words = 0;
+  }
+}
+
+CodeChunk::~CodeChunk() { munmap(insts_, kChunkMemory); }
+
+CodeSnapshot::CodeSnapshot(Device &device) : device_(device) {}
+CodeSnapshot::~CodeSnapshot() = default;
+
+CodeChunk &CodeSnapshot::chunkFor(uint64_t pc) {
+  const uint64_t base = pc & ~(CodeChunk::kBytes - 1);
+  auto &chunk = chunks_[base];
+  if (!chunk)
+    chunk = std::make_unique<CodeChunk>(base);
+  return *chunk;
+}
+
+const Inst *CodeSnapshot::find(uint64_t pc, const CodeChunk *&chunk) {
+  std::lock_guard lock(mutex_);
+  CodeChunk &found = chunkFor(pc);
+  if (!loadHandler(*found.at(pc)))
+    decodeRun(found, pc);
+  chunk = &found;
+  return found.at(pc);
+}
+
+void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
+  struct Decoded {
+    Inst *place;
+    Inst inst;
+  };
+  std::vector<Decoded> run;
+  Decoder &decoder = device_.code().decoder();
+  const AddressSpace &memory = device_.memory();
+  while (chunk.contains(pc) && !loadHandler(*chunk.at(pc))) {
+    Decoded &next = run.emplace_back();
+    next.place = chunk.at(pc);
+    uint64_t readable = 0;
+    while (readable < kMaxInstBytes && memory.allows(pc + readable, 4, device_.mask()))
+      readable += 4;
+    if (readable == 0) {
+      next.inst = {};
+      next.inst.fn = fetchFault;
+      next.inst.words = 1;
+      break;
+    }
+    decoder.decode({reinterpret_cast<const uint8_t *>(pc), readable}, pc, next.inst);
+    // Stop where control does: behind an unconditional jump, and where decoding failed.
+    if (!next.inst.row || (next.inst.row->traits & kEndsRun))
+      break;
+    pc += next.inst.words * 4ull;
+  }
+  // Back to front, so that a wave which finds one record published finds all that follow it published too.
+  for (auto it = run.rbegin(); it != run.rend(); ++it) {
+    const Handler handler = it->inst.fn;
+    it->inst.fn = nullptr;
+    *it->place = it->inst;
+    __atomic_store_n(&it->place->fn, handler, __ATOMIC_RELEASE);
+  }
+}
+
+CodeCache::CodeCache(Device &device)
+    : device_(device), decoder_(std::make_unique<Decoder>(device.target())),
+      current_(std::make_shared<CodeSnapshot>(device)) {}
+CodeCache::~CodeCache() = default;
+
+std::shared_ptr<CodeSnapshot> CodeCache::current() {
+  std::lock_guard lock(mutex_);
+  return current_;
+}
+
+void CodeCache::invalidate() {
+  auto fresh = std::make_shared<CodeSnapshot>(device_);
+  std::lock_guard lock(mutex_);
+  current_ = std::move(fresh);
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,80 @@
+// Decoded code: chunks of instruction records, made on first use and dropped when guest code may have changed.
+//
+// A chunk stands for 64 KiB of guest code with one record per dword. Decoding runs straight ahead from the place that
+// was jumped to until control cannot go further, so that only jumps need to ask whether their target is decoded; past
+// a chunk's last dword stand records that hop to the next chunk.
+//
+// A dispatch holds the snapshot that was current when it started. Invalidation starts an empty snapshot for those to
+// come, and never pulls records from under a running wave.
+#pragma once
+
+#include "isa/target.h"
+#include "vgpu/wave/inst.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+namespace luthier::vgpu {
+
+class Decoder;
+class Device;
+
+class CodeChunk {
+public:
+  static constexpr uint64_t kBytes = 64 * 1024;
+  static constexpr uint64_t kInsts = kBytes / 4;
+  static constexpr uint64_t kOverrun = 4; ///< an instruction that starts in the last dword may end this far beyond
+
+  explicit CodeChunk(uint64_t base);
+  ~CodeChunk();
+  CodeChunk(const CodeChunk &) = delete;
+  CodeChunk &operator=(const CodeChunk &) = delete;
+
+  uint64_t base() const { return base_; }
+  uint64_t pc(const Inst *inst) const { return base_ + static_cast<uint64_t>(inst - insts_) * 4; }
+  Inst *at(uint64_t pc) const { return insts_ + (pc - base_) / 4; }
+  bool contains(uint64_t pc) const { return pc - base_ < kBytes; }
+
+private:
+  uint64_t base_;
+  Inst *insts_; ///< mapped memory: untouched pages cost nothing
+};
+
+class CodeSnapshot {
+public:
+  explicit CodeSnapshot(Device &device);
+  ~CodeSnapshot();
+
+  /// The decoded instruction at `pc`, and the chunk it is in. Never null: what cannot be decoded is a record whose
+  /// handler reports it. Thread-safe.
+  const Inst *find(uint64_t pc, const CodeChunk *&chunk);
+
+private:
+  CodeChunk &chunkFor(uint64_t pc);
+  void decodeRun(CodeChunk &chunk, uint64_t pc);
+
+  Device &device_;
+  std::mutex mutex_;
+  std::unordered_map<uint64_t, std::unique_ptr<CodeChunk>> chunks_;
+};
+
+class CodeCache {
+public:
+  explicit CodeCache(Device &device);
+  ~CodeCache();
+
+  std::shared_ptr<CodeSnapshot> current();
+  void invalidate();
+  Decoder &decoder() { return *decoder_; }
+
+private:
+  Device &device_;
+  std::unique_ptr<Decoder> decoder_;
+  std::mutex mutex_;
+  std::shared_ptr<CodeSnapshot> current_;
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,74 @@
+#include "vgpu/wave/dispatch.h"
+
+#include "vgpu/device.h"
+#include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/stats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace luthier::vgpu {
+
+void ScratchRing::reset(uint64_t base, uint64_t bytesPerWave, uint32_t slots, std::array<uint32_t, 4> resource) {
+  std::lock_guard lock(mutex_);
+  base_ = base;
+  bytesPerWave_ = bytesPerWave;
+  slots_ = slots;
+  resource_ = resource;
+  free_.resize(slots);
+  for (uint32_t n = 0; n < slots; ++n)
+    free_[n] = slots - 1 - n;
+}
+
+bool ScratchRing::acquire(uint32_t count, std::vector<uint32_t> &slots) {
+  std::lock_guard lock(mutex_);
+  if (free_.size() < count)
+    return false;
+  slots.assign(free_.end() - count, free_.end());
+  free_.resize(free_.size() - count);
+  return true;
+}
+
+void ScratchRing::release(const std::vector<uint32_t> &slots) {
+  std::lock_guard lock(mutex_);
+  free_.insert(free_.end(), slots.begin(), slots.end());
+}
+
+Dispatch::Dispatch(Device &device, const Launch &launch, OnDone onDone)
+    : device_(device), launch_(launch), onDone_(std::move(onDone)), code_(device.code().current()) {
+  if (device.stats())
+    counters_ = std::make_unique<DispatchCounters>();
+  groupCount_ = 1;
+  uint32_t items = 1;
+  for (unsigned d = 0; d < 3; ++d) {
+    groups_[d] = launch.workgroup[d] ? (launch.grid[d] + launch.workgroup[d] - 1) / launch.workgroup[d] : 0;
+    groupCount_ *= groups_[d];
+    items *= launch.workgroup[d];
+  }
+  // As many workgroups as the modelled GPU could hold at once.
+  const DeviceConfig &config = device.config();
+  const uint32_t waves = std::max(1u, (items + device.target().waveSize - 1) / device.target().waveSize);
+  uint32_t perUnit = std::max(1u, config.simdsPerComputeUnit * config.wavesPerSimd / waves);
+  if (launch.groupSegmentSize)
+    perUnit = std::clamp(config.ldsBytesPerComputeUnit / launch.groupSegmentSize, 1u, perUnit);
+  maxResident_ = perUnit * config.computeUnits;
+}
+
+Dispatch::~Dispatch() = default;
+
+void Dispatch::abort(Fault fault) {
+  {
+    std::lock_guard lock(faultMutex_);
+    if (fault_.kind == Fault::Kind::None)
+      fault_ = std::move(fault);
+  }
+  aborted_.store(true, std::memory_order_release);
+}
+
+std::string Dispatch::kernelName() const {
+  return device_.kernelName ? device_.kernelName(launch_.kernelObject)
+                            : fmt::format("kernel@{:#x}", launch_.kernelObject);
+}
+
+} // namespace luthier::vgpu

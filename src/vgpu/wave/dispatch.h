@@ -1,0 +1,113 @@
+// One kernel launch on its way through the virtual GPU: what it was asked to run, and how it ended.
+#pragma once
+
+#include "vgpu/memory/address_space.h"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace luthier::vgpu {
+
+class CodeSnapshot;
+class Device;
+class DispatchCounters;
+
+/// Scratch memory of one queue, cut into equal slots, one per wave that runs at the same time.
+class ScratchRing {
+public:
+  /// `base` is what kernels see as flat_scratch_init; `resource` as the private segment buffer.
+  void reset(uint64_t base, uint64_t bytesPerWave, uint32_t slots, std::array<uint32_t, 4> resource);
+  uint64_t base() const { return base_; }
+  uint64_t bytesPerWave() const { return bytesPerWave_; }
+  const std::array<uint32_t, 4> &resource() const { return resource_; }
+  uint32_t slots() const { return slots_; }
+
+  /// Takes `count` slots, or none when fewer are free.
+  bool acquire(uint32_t count, std::vector<uint32_t> &slots);
+  void release(const std::vector<uint32_t> &slots);
+
+private:
+  std::mutex mutex_;
+  std::vector<uint32_t> free_;
+  uint64_t base_ = 0;
+  uint64_t bytesPerWave_ = 0;
+  uint32_t slots_ = 0;
+  std::array<uint32_t, 4> resource_{};
+};
+
+/// A kernel dispatch packet, reduced to what the wave engine needs. Addresses are guest addresses.
+struct Launch {
+  uint64_t kernelObject = 0; ///< address of the kernel descriptor
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::array<uint16_t, 3> workgroup{1, 1, 1};
+  uint32_t privateSegmentSize = 0; ///< bytes per lane
+  uint32_t groupSegmentSize = 0;   ///< bytes of LDS per workgroup
+  uint64_t kernarg = 0;
+  uint64_t packet = 0; ///< dispatch_ptr
+  uint64_t queue = 0;  ///< queue_ptr: the amd_queue_t
+  uint64_t dispatchId = 0;
+  std::shared_ptr<ScratchRing> scratch; ///< may be null when privateSegmentSize is 0
+};
+
+/// Why a dispatch ended before its last wave did.
+struct Fault {
+  enum class Kind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted };
+  Kind kind = Kind::None;
+  uint64_t address = 0; ///< of the access for Memory, of the instruction otherwise
+  bool write = false;
+  std::string text; ///< one or more lines for the user: kernel, PC, instruction, bytes
+};
+
+class Dispatch {
+public:
+  using OnDone = std::function<void(const Dispatch &)>;
+
+  Dispatch(Device &device, const Launch &launch, OnDone onDone);
+  ~Dispatch();
+
+  Device &device() const { return device_; }
+  const Launch &launch() const { return launch_; }
+  /// Valid once `onDone` runs. The first fault of any wave wins.
+  const Fault &fault() const { return fault_; }
+  /// In the clock of `Device::clock()`.
+  uint64_t startTime() const { return startTime_; }
+  uint64_t endTime() const { return endTime_; }
+
+  /// Ends the dispatch as soon as its waves come up for air. Safe from any thread.
+  void abort(Fault fault);
+  bool aborted() const { return aborted_.load(std::memory_order_acquire); }
+
+  std::string kernelName() const;
+
+private:
+  friend class Scheduler;
+  friend class Workgroup;
+  Device &device_;
+  Launch launch_;
+  OnDone onDone_;
+  std::shared_ptr<CodeSnapshot> code_;
+  std::unique_ptr<DispatchCounters> counters_;
+  uint64_t startTime_ = 0;
+  uint64_t endTime_ = 0;
+  std::array<uint32_t, 3> groups_{};
+  uint64_t groupCount_ = 0;
+  uint32_t maxResident_ = 0;
+  std::atomic<uint64_t> nextGroup_{0};
+  std::atomic<uint64_t> finishedGroups_{0};
+  std::atomic<uint32_t> resident_{0};     ///< workgroups on all workers
+  std::atomic<uint32_t> participants_{0}; ///< workers that have not left yet
+  std::atomic<bool> started_{false};
+  std::atomic<bool> aborted_{false};
+  std::atomic<bool> done_{false};
+  std::mutex faultMutex_;
+  Fault fault_;
+};
+
+} // namespace luthier::vgpu

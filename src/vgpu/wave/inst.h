@@ -1,0 +1,80 @@
+// A decoded instruction: what the interpreter executes.
+//
+// Instructions are decoded once into fixed-size records that stand at one record per dword of code, so that a branch is
+// pointer arithmetic. A record holds the handler and operands already resolved as far as decoding can: register
+// numbers as register-file indices, constants as ready-made arrays of lanes.
+#pragma once
+
+#include <cstdint>
+
+namespace luthier::vgpu {
+
+struct Inst;
+struct Row;
+struct Wave;
+
+/// Executes one instruction and returns the one to execute next; null when the wave must stop (`Wave::stop` says why).
+using Handler = const Inst *(*)(Wave &, const Inst *);
+
+/// How an operand's bits are interpreted; decides what a constant expands to and what modifiers do.
+enum class Type : uint8_t { None, U32, I32, F32, U64, I64, F64, U16, I16, F16, PkU16, PkI16, PkF16, PkF32, Mask };
+
+constexpr bool isFloat(Type t) {
+  return t == Type::F32 || t == Type::F64 || t == Type::F16 || t == Type::PkF16 || t == Type::PkF32;
+}
+constexpr bool is64(Type t) {
+  return t == Type::U64 || t == Type::I64 || t == Type::F64 || t == Type::PkF32 || t == Type::Mask;
+}
+constexpr bool is16(Type t) { return t == Type::U16 || t == Type::I16 || t == Type::F16; }
+
+enum class SrcKind : uint8_t {
+  None,
+  Vgpr,     ///< reg: index into Wave::v
+  Scalar,   ///< reg: index into Wave::s; 64-bit values use reg and reg + 1
+  Constant, ///< lanes: low halves in [0, 64), high halves in [64, 128)
+  Special,  ///< reg: source code of SCC, VCCZ, EXECZ or an aperture register
+};
+
+/// Source modifiers, in Inst::srcMods.
+inline constexpr uint8_t kAbs = 1;
+inline constexpr uint8_t kNeg = 2;
+inline constexpr uint8_t kOpSel = 4;   ///< VOP3: take the high half. VOP3P: low result takes the high half
+inline constexpr uint8_t kOpSelHi = 8; ///< VOP3P: high result takes the high half
+inline constexpr uint8_t kNegHi = 16;  ///< VOP3P: negate the half used for the high result
+
+/// Inst::flags.
+inline constexpr uint8_t kClamp = 1;
+inline constexpr uint8_t kOpSelDst = 2; ///< VOP3: write the high half, keep the low one
+inline constexpr uint8_t kSdwa = 4;     ///< `control` is the SDWA dword
+inline constexpr uint8_t kDpp = 8;      ///< `control` is the DPP dword
+inline constexpr uint8_t kGlc = 16;     ///< memory: return the value before the operation
+inline constexpr uint8_t kLds = 32;     ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
+inline constexpr uint8_t kAcc = 64;     ///< memory: data is in AccVGPRs (already part of `dst` and `src`)
+
+union Src {
+  uint32_t reg;
+  const uint32_t *lanes;
+};
+
+struct alignas(64) Inst {
+  Handler fn;  ///< null: not decoded yet
+  Src src[3];  ///< memory formats: src[0] address, src[1] data, src[2] second data or resource
+  SrcKind srcKind[3];
+  uint8_t srcMods[3];
+  uint16_t dst;   ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
+  uint16_t sdst;  ///< VALU: index into Wave::s of a lane mask result. FLAT: scalar address, kNoScalar if none
+  uint16_t opcode; ///< index of the mnemonic in the instruction table; what statistics count by
+  int32_t imm;     ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
+  uint32_t control; ///< SDWA or DPP dword; FLAT/MUBUF/MTBUF/SMEM: first dword of the encoding; VOP3P: see the decoder
+  uint8_t words;    ///< length in dwords
+  uint8_t flags;
+  uint8_t omod;
+  const Row *row;
+
+  const Inst *next() const { return this + words; }
+};
+static_assert(sizeof(Inst) == 64);
+
+inline constexpr uint16_t kNoScalar = 0x7f;
+
+} // namespace luthier::vgpu

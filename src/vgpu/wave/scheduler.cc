@@ -1,0 +1,235 @@
+#include "vgpu/wave/scheduler.h"
+
+#include "support/env.h"
+#include "support/log.h"
+#include "vgpu/device.h"
+#include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/decoder.h"
+#include "vgpu/wave/stats.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace luthier::vgpu {
+
+namespace {
+
+unsigned defaultThreads() {
+  auto threads = env::number("LUTHIER_VGPU_THREADS", 0, 0, 1024);
+  if (!threads) {
+    log::error("{}; using all cores", threads.error().message());
+    return std::max(1u, std::thread::hardware_concurrency());
+  }
+  return *threads ? static_cast<unsigned>(*threads) : std::max(1u, std::thread::hardware_concurrency());
+}
+
+/// Rounds without a finished workgroup after which a worker takes more of them.
+constexpr unsigned kPatience = 4;
+
+} // namespace
+
+/// One worker thread's workgroups.
+class Scheduler::Worker {
+public:
+  explicit Worker(Scheduler &scheduler) : scheduler_(scheduler) {}
+
+  void run() {
+    unsigned idleRounds = 0;
+    while (refresh()) {
+      bool busy = false;
+      for (Share &share : shares_)
+        busy |= turn(share);
+      std::erase_if(shares_, [](const Share &share) { return share.left; });
+      if (busy) {
+        idleRounds = 0;
+      } else if (++idleRounds > 32) {
+        // Everything resident waits for the host or for another worker.
+        std::this_thread::sleep_for(std::chrono::microseconds(std::min(idleRounds, 200u)));
+      } else {
+        std::this_thread::yield();
+      }
+    }
+    for (Share &share : shares_)
+      leave(share);
+  }
+
+private:
+  /// This worker's part of one dispatch.
+  struct Share {
+    std::shared_ptr<Dispatch> dispatch;
+    std::vector<std::unique_ptr<Workgroup>> groups;
+    std::vector<OpcodeCount> counts;
+    uint64_t waves = 0;
+    uint32_t wanted = 1; ///< workgroups to keep resident
+    unsigned roundsWithoutEnd = 0;
+    bool exhausted = false; ///< no more workgroups to start
+    bool left = false;
+  };
+
+  /// Takes up new dispatches; waits while there are none. False when the scheduler stops.
+  bool refresh() {
+    if (!shares_.empty() && scheduler_.version_.load(std::memory_order_acquire) == seenVersion_)
+      return true;
+    std::unique_lock lock(scheduler_.mutex_);
+    for (;;) {
+      if (scheduler_.stop_)
+        return false;
+      seenVersion_ = scheduler_.version_.load(std::memory_order_relaxed);
+      for (const auto &dispatch : scheduler_.active_)
+        if (std::none_of(shares_.begin(), shares_.end(), [&](const Share &s) { return s.dispatch == dispatch; }) &&
+            hasWork(*dispatch))
+          shares_.push_back(newShare(dispatch));
+      if (!shares_.empty())
+        return true;
+      scheduler_.wake_.wait(lock);
+    }
+  }
+
+  static bool hasWork(const Dispatch &d) {
+    return d.aborted() || d.groupCount_ == 0 || d.nextGroup_.load(std::memory_order_relaxed) < d.groupCount_;
+  }
+
+  static Share newShare(const std::shared_ptr<Dispatch> &dispatch) {
+    Share share;
+    share.dispatch = dispatch;
+    dispatch->participants_.fetch_add(1, std::memory_order_acq_rel);
+    if (dispatch->counters_)
+      share.counts.resize(Decoder::kMaxOpcodes);
+    return share;
+  }
+
+  /// One round over a dispatch's resident workgroups. True when something ran.
+  bool turn(Share &share) {
+    Dispatch &dispatch = *share.dispatch;
+    if (dispatch.aborted()) {
+      leave(share);
+      return true;
+    }
+    while (share.groups.size() < share.wanted && !share.exhausted && start(share)) {
+    }
+    bool busy = false, ended = false;
+    for (auto &group : share.groups) {
+      const auto progress = group->run();
+      busy |= progress != Workgroup::Progress::Waiting;
+      if (progress == Workgroup::Progress::Finished) {
+        group.reset();
+        ended = true;
+        dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+        dispatch.finishedGroups_.fetch_add(1, std::memory_order_acq_rel);
+      }
+      if (dispatch.aborted())
+        break;
+    }
+    std::erase(share.groups, nullptr);
+    if (dispatch.aborted() || (share.exhausted && share.groups.empty())) {
+      leave(share);
+      return true;
+    }
+    if (ended) {
+      share.roundsWithoutEnd = 0;
+    } else if (!busy || ++share.roundsWithoutEnd >= kPatience) {
+      share.roundsWithoutEnd = 0;
+      share.wanted = static_cast<uint32_t>(share.groups.size()) * 2 + 1;
+    }
+    return busy;
+  }
+
+  /// Makes the next workgroup of the grid resident. False when that is not possible now.
+  bool start(Share &share) {
+    Dispatch &dispatch = *share.dispatch;
+    if (dispatch.nextGroup_.load(std::memory_order_relaxed) >= dispatch.groupCount_) {
+      share.exhausted = true;
+      return false;
+    }
+    if (dispatch.resident_.fetch_add(1, std::memory_order_acq_rel) >= dispatch.maxResident_) {
+      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+      return false;
+    }
+    if (!dispatch.started_.exchange(true))
+      dispatch.startTime_ = Device::clock();
+    OpcodeCount *counts = share.counts.empty() ? nullptr : share.counts.data();
+    std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool_, counts);
+    if (!group) {
+      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+      return false;
+    }
+    share.waves += group->waveCount();
+    share.groups.push_back(std::move(group));
+    return true;
+  }
+
+  /// Drops what is still resident and adds the counts; the last worker to leave a dispatch finishes it.
+  void leave(Share &share) {
+    if (share.left)
+      return;
+    share.left = true;
+    Dispatch &dispatch = *share.dispatch;
+    for (auto &group : share.groups)
+      if (group) {
+        group.reset();
+        dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+      }
+    share.groups.clear();
+    if (dispatch.counters_)
+      dispatch.counters_->merge(share.counts, share.waves);
+    const bool last = dispatch.participants_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+    const bool over =
+        dispatch.aborted() || dispatch.finishedGroups_.load(std::memory_order_acquire) >= dispatch.groupCount_;
+    if (last && over && !dispatch.done_.exchange(true))
+      scheduler_.finish(share.dispatch);
+  }
+
+  Scheduler &scheduler_;
+  uint64_t seenVersion_ = 0;
+  WavePool pool_;
+  std::vector<Share> shares_;
+};
+
+Scheduler::Scheduler(unsigned threads) {
+  if (threads == 0)
+    threads = defaultThreads();
+  for (unsigned n = 0; n < threads; ++n)
+    workers_.emplace_back([this] {
+      Worker worker(*this);
+      worker.run();
+    });
+}
+
+Scheduler::~Scheduler() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    for (const auto &dispatch : active_)
+      dispatch->abort({Fault::Kind::Aborted, 0, false, "the virtual GPU was shut down"});
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+  for (std::thread &worker : workers_)
+    worker.join();
+}
+
+void Scheduler::submit(std::shared_ptr<Dispatch> dispatch) {
+  {
+    std::lock_guard lock(mutex_);
+    active_.push_back(std::move(dispatch));
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  wake_.notify_all();
+}
+
+void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
+  dispatch->endTime_ = Device::clock();
+  {
+    std::lock_guard lock(mutex_);
+    std::erase(active_, dispatch);
+    version_.fetch_add(1, std::memory_order_release);
+  }
+  if (dispatch->counters_)
+    dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
+                                   dispatch->device_.code().decoder());
+  if (dispatch->onDone_)
+    dispatch->onDone_(*dispatch);
+}
+
+} // namespace luthier::vgpu

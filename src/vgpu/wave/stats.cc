@@ -1,0 +1,88 @@
+#include "vgpu/wave/stats.h"
+
+#include "support/env.h"
+#include "support/log.h"
+#include "vgpu/device.h"
+#include "vgpu/wave/decoder.h"
+
+#include <nlohmann/json.hpp>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace luthier::vgpu {
+
+void DispatchCounters::merge(const std::vector<OpcodeCount> &counts, uint64_t waves) {
+  std::lock_guard lock(mutex_);
+  waves_ += waves;
+  if (opcodes_.size() < counts.size())
+    opcodes_.resize(counts.size());
+  for (size_t n = 0; n < counts.size(); ++n) {
+    opcodes_[n].waves += counts[n].waves;
+    opcodes_[n].lanes += counts[n].lanes;
+  }
+}
+
+Stats::Stats(std::string path) : path_(std::move(path)) {}
+
+std::unique_ptr<Stats> Stats::fromEnvironment() {
+  auto path = env::text("LUTHIER_VGPU_STATS");
+  return path ? std::make_unique<Stats>(*path) : nullptr;
+}
+
+void Stats::add(const Dispatch &dispatch, const DispatchCounters &counters, const std::string &kernelName,
+                const Decoder &decoder) {
+  const Launch &launch = dispatch.launch();
+  uint64_t waveInstructions = 0, laneInstructions = 0;
+  nlohmann::json opcodes = nlohmann::json::object();
+  for (size_t n = 0; n < counters.opcodes().size(); ++n) {
+    const OpcodeCount &count = counters.opcodes()[n];
+    if (!count.waves)
+      continue;
+    waveInstructions += count.waves;
+    laneInstructions += count.lanes;
+    opcodes[decoder.mnemonic(static_cast<uint16_t>(n))] = {{"wave_instructions", count.waves},
+                                                           {"lane_instructions", count.lanes}};
+  }
+  nlohmann::json entry = {{"kernel", kernelName},
+                          {"gpu", dispatch.device().index()},
+                          {"target", dispatch.device().target().name},
+                          {"grid", launch.grid},
+                          {"workgroup", launch.workgroup},
+                          {"waves", counters.waves()},
+                          {"wave_instructions", waveInstructions},
+                          {"lane_instructions", laneInstructions},
+                          {"begin", dispatch.startTime()},
+                          {"end", dispatch.endTime()},
+                          {"completed", dispatch.fault().kind == Fault::Kind::None},
+                          {"opcodes", std::move(opcodes)}};
+  std::string text = entry.dump();
+  std::lock_guard lock(mutex_);
+  entries_.push_back(std::move(text));
+}
+
+void Stats::write() {
+  std::lock_guard lock(mutex_);
+  // A child process that inherits the variable must not wipe out what its parent wrote: the file appears whole, and
+  // only when this process dispatched something.
+  if (entries_.empty())
+    return;
+  const std::string temporary = path_ + ".tmp";
+  FILE *file = fopen(temporary.c_str(), "w");
+  if (!file) {
+    log::error("cannot write statistics to {}: {}", temporary, strerror(errno));
+    return;
+  }
+  fputs("{\"version\": 1, \"clock_hz\": 100000000, \"dispatches\": [\n", file);
+  for (size_t n = 0; n < entries_.size(); ++n) {
+    fputs(entries_[n].c_str(), file);
+    fputs(n + 1 < entries_.size() ? ",\n" : "\n", file);
+  }
+  fputs("]}\n", file);
+  const bool failed = ferror(file);
+  if (fclose(file) != 0 || failed || rename(temporary.c_str(), path_.c_str()) != 0)
+    log::error("cannot write statistics to {}: {}", path_, strerror(errno));
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,56 @@
+// What the virtual GPU counts by itself: the independent truth that tools are tested against.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace luthier::vgpu {
+
+class Decoder;
+class Dispatch;
+
+/// Executions of one mnemonic. `lanes` adds up EXEC's population at each.
+struct OpcodeCount {
+  uint64_t waves = 0;
+  uint64_t lanes = 0;
+  void add(uint64_t active) {
+    ++waves;
+    lanes += active;
+  }
+};
+
+/// The counts of one dispatch; workers add theirs when they leave it.
+class DispatchCounters {
+public:
+  void merge(const std::vector<OpcodeCount> &counts, uint64_t waves);
+  const std::vector<OpcodeCount> &opcodes() const { return opcodes_; }
+  uint64_t waves() const { return waves_; }
+
+private:
+  std::mutex mutex_;
+  std::vector<OpcodeCount> opcodes_;
+  uint64_t waves_ = 0;
+};
+
+/// Collects all dispatches of the process and writes them as JSON (format: docs/virtual-gpu.md).
+class Stats {
+public:
+  explicit Stats(std::string path);
+  /// Null unless LUTHIER_VGPU_STATS names a file.
+  static std::unique_ptr<Stats> fromEnvironment();
+
+  void add(const Dispatch &dispatch, const DispatchCounters &counters, const std::string &kernelName,
+           const Decoder &decoder);
+  /// Writes the file; may be called more than once, each time with all that is known.
+  void write();
+
+private:
+  std::string path_;
+  std::mutex mutex_;
+  std::vector<std::string> entries_; ///< JSON objects, in order of completion
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,121 @@
+#include "vgpu/wave/wave.h"
+
+#include "vgpu/device.h"
+#include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/decoder.h"
+#include "vgpu/wave/fp_mode.h"
+#include "vgpu/wave/stats.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace luthier::vgpu {
+
+uint64_t Wave::pc(const Inst *inst) const { return chunk->pc(inst); }
+
+const Inst *Wave::jump(uint64_t target) {
+  if (target & 3) {
+    target &= ~3ull;
+  }
+  if (chunk && chunk->contains(target)) {
+    const Inst *inst = chunk->at(target);
+    if (__builtin_expect(__atomic_load_n(&inst->fn, __ATOMIC_ACQUIRE) != nullptr, 1))
+      return inst;
+  }
+  return code->find(target, chunk);
+}
+
+bool Wave::accessibleSlow(uint64_t address, uint64_t size) {
+  const uint64_t epoch = memory->epoch();
+  if (ranges.epoch != epoch) {
+    for (auto &range : ranges.ranges)
+      range = {};
+    ranges.epoch = epoch;
+  }
+  if (!memory->allows(address, size, deviceMask))
+    return false;
+  ranges.ranges[ranges.victim++ % std::size(ranges.ranges)] = memory->rangeAround(address, deviceMask);
+  return true;
+}
+
+namespace {
+
+template <bool Counting> void loop(Wave &w, uint64_t budget) {
+  const Inst *ip = w.ip;
+  for (; budget != 0; --budget) {
+    if constexpr (Counting) {
+      if (ip->words != 0)
+        w.counts[ip->opcode].add(std::popcount(w.exec()));
+    }
+    const Inst *next = ip->fn(w, ip);
+    if (!next)
+      return;
+    ip = next;
+  }
+  w.ip = ip;
+}
+
+} // namespace
+
+void Wave::run(uint64_t budget) {
+  stop = Stop::None;
+  const FpModeScope fp(mode);
+  if (counts)
+    loop<true>(*this, budget);
+  else
+    loop<false>(*this, budget);
+}
+
+namespace {
+
+/// Where and in what a dispatch stopped: the lines that every fault message ends with.
+std::string describe(Wave &w, const Inst *inst) {
+  const uint64_t pc = w.pc(inst);
+  const unsigned words = inst->words ? inst->words : 1;
+  std::string text, bytes;
+  if (w.memory->allows(pc, words * 4, w.deviceMask)) {
+    const auto *code = reinterpret_cast<const uint8_t *>(pc);
+    text = w.device->code().decoder().text({code, words * 4}, pc);
+    for (unsigned n = 0; n < words; ++n) {
+      uint32_t word;
+      memcpy(&word, code + 4 * n, 4);
+      bytes += fmt::format("{}{:08x}", n ? " " : "", word);
+    }
+  } else {
+    text = "<code not mapped>";
+  }
+  return fmt::format("  kernel      {}\n  pc          {:#x}\n  instruction {}\n  encoding    {}\n  exec        {:#018x}\n"
+                     "  workgroup   {}  wave {}",
+                     w.group->kernelName(), pc, text, bytes, w.exec(), w.group->position(), w.index);
+}
+
+const Inst *stopWith(Wave &w, const Inst *inst, Fault fault) {
+  w.stop = Stop::Fault;
+  w.ip = inst;
+  w.group->fault(std::move(fault));
+  return nullptr;
+}
+
+} // namespace
+
+const Inst *Wave::memoryFault(const Inst *inst, uint64_t address, bool write) {
+  return stopWith(*this, inst,
+                  {Fault::Kind::Memory, address, write,
+                   fmt::format("invalid {} of address {:#x}\n{}", write ? "write" : "read", address,
+                               describe(*this, inst))});
+}
+
+const Inst *Wave::illegal(const Inst *inst, const char *why) {
+  return stopWith(*this, inst,
+                  {Fault::Kind::IllegalInstruction, pc(inst), false,
+                   fmt::format("the instruction {}\n{}", why, describe(*this, inst))});
+}
+
+const Inst *Wave::trap(const Inst *inst, uint32_t id) {
+  return stopWith(*this, inst,
+                  {Fault::Kind::Trap, pc(inst), false, fmt::format("trap {}\n{}", id, describe(*this, inst))});
+}
+
+} // namespace luthier::vgpu

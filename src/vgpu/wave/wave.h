@@ -1,0 +1,122 @@
+// The state of one wave, and how handlers reach it.
+#pragma once
+
+#include "vgpu/memory/address_space.h"
+#include "vgpu/wave/inst.h"
+
+#include <cstdint>
+#include <cstring>
+
+namespace luthier::vgpu {
+
+class CodeChunk;
+class CodeSnapshot;
+class Device;
+class Workgroup;
+struct OpcodeCount;
+
+/// Lanes that the register file has room for; a wave uses the first `Wave::lanes` of them.
+inline constexpr unsigned kMaxLanes = 64;
+inline constexpr unsigned kAccBase = 256; ///< Wave::v index of AccVGPR 0
+
+/// Scalar registers by their source code in the encoding.
+inline constexpr unsigned kFlatScratch = 102;
+inline constexpr unsigned kVcc = 106;
+inline constexpr unsigned kM0 = 124;
+inline constexpr unsigned kExec = 126;
+
+enum class Stop : uint8_t {
+  None,    ///< the quantum is over
+  Yield,   ///< the wave waits for others (s_sleep)
+  Barrier, ///< at s_barrier
+  Gws,     ///< in ds_gws_barrier, until `gwsTicket` is called
+  End,     ///< s_endpgm
+  Fault,   ///< `Workgroup`'s dispatch has been told
+};
+
+/// MODE register fields (manual, section "Mode register").
+namespace mode {
+inline constexpr uint32_t kRoundMask = 0xf;      ///< [1:0] f32, [3:2] f64 and f16
+inline constexpr uint32_t kDenormF32 = 0x3 << 4; ///< 0 flush both, 3 keep both
+inline constexpr uint32_t kDenormF64 = 0x3 << 6; ///< f64 and f16
+inline constexpr uint32_t kDx10Clamp = 1 << 8;
+inline constexpr uint32_t kIeee = 1 << 9;
+} // namespace mode
+
+struct alignas(64) Wave {
+  uint32_t v[512][kMaxLanes];           ///< VGPRs, then AccVGPRs from kAccBase
+  uint32_t s[128];                      ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
+  uint32_t execLanes[kMaxLanes];        ///< EXEC as one dword per lane, 0 or ~0; valid when execLanesFor == exec()
+  alignas(64) uint32_t tmp[6][2 * kMaxLanes]; ///< operands made for one instruction (broadcast, SDWA, DPP, modifiers)
+  alignas(64) uint64_t addresses[kMaxLanes];
+
+  uint64_t execLanesFor;
+  uint32_t scc;
+  uint32_t mode;
+  uint32_t lanes; ///< 64 or 32
+  uint32_t vgprCount;
+  Stop stop;
+
+  const Inst *ip; ///< where to go on; kept by `run` and by handlers that stop the wave
+  const CodeChunk *chunk;
+  CodeSnapshot *code;
+
+  Workgroup *group;
+  Device *device;
+  const AddressSpace *memory;
+  DeviceMask deviceMask;
+  uint8_t *lds;
+  uint32_t ldsSize;
+  uint32_t index;         ///< within the workgroup
+  uint64_t scratchBase;   ///< address of this wave's slot
+  uint64_t scratchBytes;  ///< its size
+  uint64_t sharedAperture, privateAperture;
+  OpcodeCount *counts;    ///< null when nobody counts
+  uint64_t gwsTicket;     ///< what a wave stopped in ds_gws_barrier waits for
+  uint32_t gprIndexMode;  ///< s_set_gpr_idx_on: 0 when off, else enable bits | 0x80000000
+
+  /// The last ranges that accesses were found in, so that most checks are two comparisons.
+  struct RangeCache {
+    AddressSpace::Range ranges[4];
+    uint64_t epoch = 0;
+    uint32_t victim = 0;
+  } ranges;
+
+  uint64_t exec() const { return scalar64(kExec); }
+  void setExec(uint64_t value) { setScalar64(kExec, value); }
+  uint64_t vcc() const { return scalar64(kVcc); }
+  uint64_t allLanes() const { return lanes == 64 ? ~0ull : 0xffffffffull; }
+
+  uint64_t scalar64(unsigned reg) const {
+    uint64_t value;
+    memcpy(&value, &s[reg], 8);
+    return value;
+  }
+  void setScalar64(unsigned reg, uint64_t value) { memcpy(&s[reg], &value, 8); }
+
+  uint64_t pc(const Inst *inst) const;
+
+  /// Runs until the wave stops or `budget` instructions have been executed.
+  void run(uint64_t budget);
+
+  /// Stops the dispatch because `inst` touched memory it may not touch. Returns null, for handlers to return.
+  const Inst *memoryFault(const Inst *inst, uint64_t address, bool write);
+  /// Stops the dispatch because `inst` cannot be executed; `why` completes the sentence.
+  const Inst *illegal(const Inst *inst, const char *why);
+  const Inst *trap(const Inst *inst, uint32_t id);
+
+  /// Where execution goes on after a jump to `pc`.
+  const Inst *jump(uint64_t pc);
+
+  /// True when [address, address + size) may be accessed; remembers the range around it.
+  bool accessible(uint64_t address, uint64_t size) {
+    for (const auto &range : ranges.ranges)
+      if (range.contains(address, size))
+        if (__builtin_expect(ranges.epoch == memory->epoch(), 1))
+          return true;
+    return accessibleSlow(address, size);
+  }
+  bool accessibleSlow(uint64_t address, uint64_t size);
+};
+
+} // namespace luthier::vgpu

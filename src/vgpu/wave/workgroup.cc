@@ -1,0 +1,235 @@
+#include "vgpu/wave/workgroup.h"
+
+#include "vgpu/device.h"
+#include "vgpu/wave/code_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace luthier::vgpu {
+
+namespace {
+
+/// Instructions that a wave executes before others get their turn: long enough that switching costs nothing, short
+/// enough that a wave spinning on a lock does not keep its holder waiting for long.
+constexpr uint64_t kQuantum = 8192;
+
+uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
+
+} // namespace
+
+WavePool::~WavePool() {
+  for (Wave *wave : free_)
+    free(wave);
+}
+
+Wave *WavePool::take() {
+  if (!free_.empty()) {
+    Wave *wave = free_.back();
+    free_.pop_back();
+    return wave;
+  }
+  // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels do.
+  void *memory = aligned_alloc(alignof(Wave), sizeof(Wave));
+  if (!memory)
+    abort();
+  return static_cast<Wave *>(memory);
+}
+
+std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts) {
+  const Launch &launch = dispatch.launch();
+  const uint32_t lanes = dispatch.device().target().waveSize;
+  auto wavesFor = [&](uint32_t items) { return (items + lanes - 1) / lanes; };
+  // Scratch first: a workgroup that has been claimed must run.
+  std::vector<uint32_t> slots;
+  const uint32_t mostItems = uint32_t(launch.workgroup[0]) * launch.workgroup[1] * launch.workgroup[2];
+  if (launch.privateSegmentSize && !launch.scratch->acquire(wavesFor(mostItems), slots))
+    return nullptr;
+  const uint64_t index = dispatch.nextGroup_.fetch_add(1, std::memory_order_acq_rel);
+  if (index >= dispatch.groupCount_) {
+    if (!slots.empty())
+      launch.scratch->release(slots);
+    return nullptr;
+  }
+  auto group = std::unique_ptr<Workgroup>(new Workgroup(dispatch, index, pool));
+  group->scratchSlots_ = std::move(slots);
+  group->lds_.resize(launch.groupSegmentSize);
+  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+  group->waves_.resize(wavesFor(product(group->size_)));
+  for (uint32_t n = 0; n < group->waves_.size(); ++n) {
+    Wave *wave = group->waves_[n] = pool.take();
+    group->initialise(*wave, descriptor, n, n * lanes);
+    wave->counts = counts;
+  }
+  group->running_ = static_cast<uint32_t>(group->waves_.size());
+  return group;
+}
+
+Workgroup::Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool) : dispatch_(dispatch), pool_(pool) {
+  const Launch &launch = dispatch.launch();
+  const auto &groups = dispatch.groups_;
+  id_ = {static_cast<uint32_t>(index % groups[0]), static_cast<uint32_t>(index / groups[0] % groups[1]),
+         static_cast<uint32_t>(index / groups[0] / groups[1])};
+  for (unsigned d = 0; d < 3; ++d)
+    size_[d] = std::min<uint32_t>(launch.workgroup[d], launch.grid[d] - id_[d] * launch.workgroup[d]);
+}
+
+Workgroup::~Workgroup() {
+  for (Wave *wave : waves_)
+    pool_.give(wave);
+  if (!scratchSlots_.empty())
+    dispatch_.launch().scratch->release(scratchSlots_);
+}
+
+std::string Workgroup::kernelName() const { return dispatch_.kernelName(); }
+
+std::string Workgroup::position() const { return fmt::format("({}, {}, {})", id_[0], id_[1], id_[2]); }
+
+// The state that the packet processor sets up before a wave's first instruction (AMDGPUUsage, "Initial Kernel Execution
+// State"): user SGPRs in the order of their enable bits, then system SGPRs, then work-item ids.
+void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem) {
+  const Launch &launch = dispatch_.launch();
+  Device &device = dispatch_.device();
+  const isa::Target &target = device.target();
+
+  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprGranule), 512);
+  memset(w.v, 0, std::min<uint32_t>(w.vgprCount, target.vgprs) * sizeof w.v[0]);
+  if (w.vgprCount > 8 && target.accVgprs)
+    memset(w.v[kAccBase], 0, std::min<uint32_t>(w.vgprCount, target.accVgprs) * sizeof w.v[0]);
+  memset(w.s, 0, sizeof w.s);
+  w.execLanesFor = 0;
+  memset(w.execLanes, 0, sizeof w.execLanes);
+  w.scc = 0;
+  w.mode = descriptor.mode();
+  w.lanes = target.waveSize;
+  w.stop = Stop::None;
+  w.chunk = nullptr;
+  w.code = dispatch_.code_.get();
+  w.group = this;
+  w.device = &device;
+  w.memory = &device.memory();
+  w.deviceMask = device.mask();
+  w.lds = lds_.data();
+  w.ldsSize = static_cast<uint32_t>(lds_.size());
+  w.index = index;
+  w.sharedAperture = device.config().sharedApertureBase;
+  w.privateAperture = device.config().privateApertureBase;
+  w.counts = nullptr;
+  w.gwsTicket = 0;
+  w.gprIndexMode = 0;
+  w.ranges = {};
+
+  uint64_t scratchOffset = 0;
+  w.scratchBase = w.scratchBytes = 0;
+  if (launch.privateSegmentSize) {
+    scratchOffset = scratchSlots_[index] * launch.scratch->bytesPerWave();
+    w.scratchBase = launch.scratch->base() + scratchOffset;
+    w.scratchBytes = launch.scratch->bytesPerWave();
+  }
+
+  unsigned next = 0;
+  auto push = [&](uint32_t value) { w.s[next++] = value; };
+  auto push64 = [&](uint64_t value) {
+    push(static_cast<uint32_t>(value));
+    push(static_cast<uint32_t>(value >> 32));
+  };
+  if (descriptor.privateSegmentBuffer()) {
+    if (launch.scratch)
+      for (uint32_t word : launch.scratch->resource())
+        push(word);
+    else
+      next += 4;
+  }
+  if (descriptor.dispatchPtr())
+    push64(launch.packet);
+  if (descriptor.queuePtr())
+    push64(launch.queue);
+  if (descriptor.kernargPtr())
+    push64(launch.kernarg);
+  if (descriptor.dispatchId())
+    push64(launch.dispatchId);
+  if (descriptor.flatScratchInit())
+    push64(launch.scratch ? launch.scratch->base() : 0);
+  if (descriptor.privateSegmentSize())
+    push(launch.privateSegmentSize);
+  next = descriptor.userSgprs();
+  for (unsigned d = 0; d < 3; ++d)
+    if (descriptor.workgroupId(d))
+      push(id_[d]);
+  if (descriptor.workgroupInfo())
+    push(static_cast<uint32_t>(waves_.size()) | (index == 0 ? 0x80000000u : 0));
+  if (descriptor.scratchOffset())
+    push(static_cast<uint32_t>(scratchOffset));
+
+  const uint32_t items = product(size_);
+  uint64_t exec = 0;
+  for (uint32_t lane = 0; lane < w.lanes && firstItem + lane < items; ++lane) {
+    const uint32_t item = firstItem + lane;
+    exec |= 1ull << lane;
+    const uint32_t x = item % size_[0], y = item / size_[0] % size_[1], z = item / size_[0] / size_[1];
+    const uint32_t wanted = descriptor.workitemIds();
+    if (target.packedWorkitemIds) {
+      w.v[0][lane] = x | (wanted > 0 ? y << 10 : 0) | (wanted > 1 ? z << 20 : 0);
+    } else {
+      w.v[0][lane] = x;
+      w.v[1][lane] = wanted > 0 ? y : 0;
+      w.v[2][lane] = wanted > 1 ? z : 0;
+    }
+  }
+  w.setExec(exec);
+  w.ip = w.jump(descriptor.entry);
+}
+
+void Workgroup::releaseBarrier() {
+  for (Wave *wave : waves_)
+    if (wave->stop == Stop::Barrier)
+      wave->stop = Stop::None;
+}
+
+Workgroup::Progress Workgroup::run() {
+  bool ran = false;
+  // Waves that meet at barriers are kept going within one turn: the whole turn is one quantum per wave.
+  for (uint64_t turns = 0; turns < 64; ++turns) {
+    bool released = false;
+    uint32_t atBarrier = 0;
+    for (Wave *wave : waves_) {
+      if (wave->stop == Stop::End)
+        continue;
+      if (wave->stop == Stop::Gws && wave->device->gws().called(wave->gwsTicket))
+        wave->stop = Stop::None;
+      if (wave->stop == Stop::Barrier || wave->stop == Stop::Gws) {
+        atBarrier += wave->stop == Stop::Barrier;
+        continue;
+      }
+      wave->run(kQuantum);
+      switch (wave->stop) {
+      case Stop::None:
+        ran = true;
+        break;
+      case Stop::Barrier:
+        ++atBarrier;
+        break;
+      case Stop::End:
+        if (--running_ == 0)
+          return Progress::Finished;
+        break;
+      case Stop::Fault:
+        return Progress::Finished;
+      default:
+        break;
+      }
+    }
+    if (atBarrier && atBarrier == running_) {
+      releaseBarrier();
+      released = true;
+    }
+    if (!released)
+      break;
+    ran = true;
+  }
+  return ran ? Progress::Ran : Progress::Waiting;
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,64 @@
+// A resident workgroup: its waves, its LDS, and their taking turns.
+#pragma once
+
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/wave.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace luthier::vgpu {
+
+/// Wave records are large; each worker keeps those it has used.
+class WavePool {
+public:
+  ~WavePool();
+  Wave *take();
+  void give(Wave *wave) { free_.push_back(wave); }
+
+private:
+  std::vector<Wave *> free_;
+};
+
+class Workgroup {
+public:
+  enum class Progress {
+    Finished, ///< all waves have ended
+    Ran,      ///< some wave used its whole quantum
+    Waiting,  ///< every wave that is left waits for something outside the workgroup
+  };
+
+  /// Starts the dispatch's next workgroup in grid order. Null when none is left, or when the queue's scratch has no
+  /// room for its waves now.
+  static std::unique_ptr<Workgroup> startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts);
+  ~Workgroup();
+
+  /// Gives every wave that can run a quantum.
+  Progress run();
+
+  void fault(Fault fault) { dispatch_.abort(std::move(fault)); }
+  std::string kernelName() const;
+  /// "(x, y, z)", for messages.
+  std::string position() const;
+  uint64_t waveCount() const { return waves_.size(); }
+  Dispatch &dispatch() { return dispatch_; }
+
+private:
+  Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
+  void initialise(Wave &wave, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem);
+  void releaseBarrier();
+
+  Dispatch &dispatch_;
+  WavePool &pool_;
+  std::array<uint32_t, 3> id_{};
+  std::array<uint32_t, 3> size_{}; ///< clipped at the grid's edge
+  std::vector<uint8_t> lds_;
+  std::vector<Wave *> waves_;
+  std::vector<uint32_t> scratchSlots_;
+  uint32_t running_ = 0;
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,110 @@
+#include "cli/launch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "temp_folder.h"
+
+namespace luthier::cli {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Key;
+using testing::Not;
+using testing::Pair;
+
+TEST(GpuList, KnownNames) {
+  EXPECT_THAT(*parseGpuList("gfx90a"), ElementsAre("gfx90a"));
+  EXPECT_THAT(*parseGpuList("gfx90a,gfx90a"), ElementsAre("gfx90a", "gfx90a"));
+}
+
+TEST(GpuList, UnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(parseGpuList("gfx90a,gfx123").error().message(), HasSubstr("unknown GPU 'gfx123'; known: gfx90a"));
+  EXPECT_FALSE(parseGpuList("GFX90A"));
+  EXPECT_FALSE(parseGpuList("gfx90a,"));
+  EXPECT_FALSE(parseGpuList(""));
+}
+
+TEST(FindVirtualGpu, BuildTreeThenInstallation) {
+  TempFolder prefix;
+  std::filesystem::path bin = prefix.path() / "bin";
+  Result<std::filesystem::path> none = findVirtualGpu(bin);
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message(), HasSubstr((prefix.path() / "lib/vgpu").string()));
+  EXPECT_THAT(none.error().message(), HasSubstr((prefix.path() / "lib/luthier/vgpu").string()));
+
+  prefix.write("lib/luthier/vgpu/libhsakmt.so.1", "");
+  EXPECT_EQ(*findVirtualGpu(bin), prefix.path() / "lib/luthier/vgpu");
+  prefix.write("lib/vgpu/libhsakmt.so.1", "");
+  EXPECT_EQ(*findVirtualGpu(bin), prefix.path() / "lib/vgpu");
+}
+
+TEST(StatsFile, IsCreatedEmptiedAndAbsolute) {
+  TempFolder folder;
+  std::filesystem::path old = folder.write("stats.json", "from an earlier run");
+  EXPECT_EQ(*createStatsFile(old), old);
+  EXPECT_EQ(std::filesystem::file_size(old), 0u);
+
+  EXPECT_TRUE(createStatsFile(std::filesystem::relative(folder.path() / "new.json"))->is_absolute());
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "new.json"));
+}
+
+TEST(StatsFile, ErrorNamesPathAndReason) {
+  TempFolder folder;
+  EXPECT_THAT(createStatsFile(folder.path() / "no/such/stats.json").error().message(),
+              HasSubstr("no/such/stats.json: No such file or directory"));
+  EXPECT_FALSE(createStatsFile(folder.path()));
+}
+
+TEST(VirtualEnvironment, OnAnEmptyOne) {
+  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  // No shim beside the thunk: nothing is preloaded.
+  EXPECT_THAT(*virtualEnvironment(run, {}),
+              ElementsAre(Pair("LD_LIBRARY_PATH", "/opt/vgpu"), Pair("LUTHIER_VGPU_GPUS", "gfx90a")));
+}
+
+TEST(VirtualEnvironment, PassesTheOptions) {
+  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a", "gfx90a"}, .statsFile = "/tmp/s.json", .threads = 3};
+  Environment set = *virtualEnvironment(run, {});
+  EXPECT_EQ(set["LUTHIER_VGPU_GPUS"], "gfx90a,gfx90a");
+  EXPECT_EQ(set["LUTHIER_VGPU_STATS"], "/tmp/s.json");
+  EXPECT_EQ(set["LUTHIER_VGPU_THREADS"], "3");
+}
+
+TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {
+  TempFolder folder;
+  std::string shim = folder.write("libluthier-kfd-shim.so", "").string();
+  VirtualRun run{.thunkFolder = folder.path(), .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  Environment current = {{"LD_LIBRARY_PATH", "/a:/b"}, {"LD_PRELOAD", "x.so y.so"}, {"ASAN_OPTIONS", "detect_leaks=0"}};
+  Environment first = *virtualEnvironment(run, current);
+  EXPECT_EQ(first["LD_LIBRARY_PATH"], folder.path().string() + ":/a:/b");
+  EXPECT_EQ(first["LD_PRELOAD"], shim + ":x.so:y.so");
+  EXPECT_EQ(first["ASAN_OPTIONS"], "verify_asan_link_order=0:detect_leaks=0");
+  EXPECT_EQ(*virtualEnvironment(run, first), [&] {
+    Environment again = first;
+    again.erase("ROCM_TARGET_LST");
+    return again;
+  }());
+}
+
+TEST(VirtualEnvironment, TargetListIsTheUsersIfThereIsOne) {
+  TempFolder folder;
+  folder.write("libluthier-kfd-shim.so", "");
+  VirtualRun run{.thunkFolder = folder.path(), .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  EXPECT_THAT(*virtualEnvironment(run, {}), Contains(Key("ROCM_TARGET_LST")));
+  EXPECT_THAT(*virtualEnvironment(run, {{"ROCM_TARGET_LST", "/my/list"}}), Not(Contains(Key("ROCM_TARGET_LST"))));
+}
+
+TEST(VirtualEnvironment, FoldersThatTheLoaderCannotName) {
+  TempFolder folder;
+  folder.write("with space/libluthier-kfd-shim.so", "");
+  VirtualRun run{.thunkFolder = folder.path() / "with space", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  EXPECT_EQ((*virtualEnvironment(run, {}))["LD_PRELOAD"], "libluthier-kfd-shim.so");
+  run.thunkFolder = "/opt/a:b";
+  EXPECT_THAT(virtualEnvironment(run, {}).error().message(), HasSubstr("/opt/a:b"));
+}
+
+} // namespace
+} // namespace luthier::cli
