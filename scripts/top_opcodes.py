@@ -24,8 +24,8 @@ def main():
     for dispatch in dispatches:
         kernels[dispatch["kernel"]] += 1
         for opcode, count in dispatch["opcodes"].items():
-            waves[opcode] += count["wave"]
-            lanes[opcode] += count["lane"]
+            waves[opcode] += count["wave_instructions"]
+            lanes[opcode] += count["lane_instructions"]
 
     print(f"{'kernel':<56} {'dispatches':>10}")
     for kernel, count in kernels.most_common():

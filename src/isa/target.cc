@@ -7,6 +7,7 @@ static constexpr Target kTargets[] = {
      .major = 9,
      .minor = 0,
      .step = 10,
+     .elfMachine = 0x3f,
      .encoding = EncodingFamily::Gfx9,
      .waveSize = 64,
      .sgprs = 102,

@@ -13,6 +13,7 @@ enum class EncodingFamily : uint8_t { Gfx9 };
 struct Target {
   std::string_view name; ///< as LLVM and ROCm spell it: "gfx90a"
   uint8_t major, minor, step;
+  uint8_t elfMachine; ///< EF_AMDGPU_MACH in a code object's e_flags
   EncodingFamily encoding;
   uint8_t waveSize;        ///< lanes of a wave unless the kernel says otherwise
   uint16_t sgprs;          ///< addressable, without VCC, FLAT_SCRATCH and XNACK_MASK

@@ -49,11 +49,16 @@ Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory,
 
 Device::~Device() = default;
 
-std::shared_ptr<Dispatch> Device::launch(const Launch &launch, Dispatch::OnDone onDone) {
+std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone onDone) {
   auto dispatch = std::make_shared<Dispatch>(*this, launch, std::move(onDone));
   if (std::string problem = problemWith(*this, launch); !problem.empty())
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
+  return dispatch;
+}
+
+std::shared_ptr<Dispatch> Device::launch(const Launch &launch, Dispatch::OnDone onDone) {
+  auto dispatch = prepare(launch, std::move(onDone));
   scheduler_.submit(dispatch);
   return dispatch;
 }

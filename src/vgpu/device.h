@@ -48,6 +48,10 @@ public:
   /// Starts a kernel; returns at once. `onDone` is called from a worker thread, exactly once.
   std::shared_ptr<Dispatch> launch(const Launch &launch, Dispatch::OnDone onDone);
 
+  /// The first half of `launch`: a checked dispatch that no worker knows of, for callers that run its workgroups
+  /// themselves. It is already aborted when the launch is impossible.
+  std::shared_ptr<Dispatch> prepare(const Launch &launch, Dispatch::OnDone onDone);
+
   /// Instruction memory may have changed: what is decoded later is decoded anew.
   void invalidateCode();
 

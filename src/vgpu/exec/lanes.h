@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
@@ -27,6 +28,15 @@ using f64 = double;
 
 inline constexpr unsigned N = kMaxLanes;
 
+/// Lanes that one host vector holds; loops over lanes ask for it, because the cost model of f16 asks for less.
+#if defined(__AVX512F__)
+inline constexpr unsigned kVectorLanes = 16;
+#elif defined(__AVX2__)
+inline constexpr unsigned kVectorLanes = 8;
+#else
+inline constexpr unsigned kVectorLanes = 4;
+#endif
+
 template <class To, class From> [[gnu::always_inline]] inline To bits(const From &from) {
   static_assert(sizeof(To) == sizeof(From));
   return __builtin_bit_cast(To, from);
@@ -39,9 +49,19 @@ struct MaskIn {
 struct MaskOut {
   bool set = false;
 };
+/// The MODE register, for the few instructions whose result depends on more of it than the host's mode carries.
+struct Mode {
+  u32 value;
+  [[gnu::always_inline]] bool ieee() const { return value & mode::kIeee; }
+};
 /// The number of the lane, for the few instructions that depend on it.
 struct LaneId {
   u32 value;
+};
+
+/// Two f16 in one dword.
+struct Half2 {
+  f16 low, high;
 };
 
 /// How a value of type T is read from and written to lane i.
@@ -95,34 +115,50 @@ template <> struct Lane<f16> {
   [[gnu::always_inline]] static f16 get(const u32 *p, unsigned i) { return bits<f16>(static_cast<u16>(p[i])); }
   [[gnu::always_inline]] static void put(u32 *p, unsigned i, f16 x) { p[i] = bits<u16>(x); }
 };
-
-/// EXEC as one dword per lane.
-[[gnu::always_inline]] inline const u32 *execLanes(Wave &w) {
-  const u64 exec = w.exec();
-  if (w.execLanesFor != exec) {
-    for (unsigned i = 0; i < N; ++i)
-      w.execLanes[i] = exec >> i & 1 ? ~0u : 0;
-    w.execLanesFor = exec;
+template <> struct Lane<Half2> {
+  static constexpr Type type = Type::PkF16;
+  [[gnu::always_inline]] static Half2 get(const u32 *p, unsigned i) {
+    return {bits<f16>(static_cast<u16>(p[i])), bits<f16>(static_cast<u16>(p[i] >> 16))};
   }
-  return w.execLanes;
-}
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, Half2 x) {
+    p[i] = bits<u16>(x.low) | static_cast<u32>(bits<u16>(x.high)) << 16;
+  }
+};
 
 /// A lane mask as one dword per lane, in `out`.
 [[gnu::always_inline]] inline void expandMask(u64 mask, u32 *out) {
-  for (unsigned i = 0; i < N; ++i)
-    out[i] = mask >> i & 1 ? ~0u : 0;
+  typedef u32 Vec __attribute__((vector_size(64), aligned(4)));
+  constexpr Vec kBit = {1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                        1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  for (unsigned part = 0; part < N / 16; ++part) {
+    const u32 low = static_cast<u16>(mask >> (part * 16));
+    const Vec lanes = ((Vec{} + low) & kBit) == kBit;
+    memcpy(out + part * 16, &lanes, sizeof lanes);
+  }
 }
 
-/// Nonzero lanes as bits.
+/// Makes Wave::execLanes follow EXEC.
+void updateExecLanes(Wave &w);
+
+/// EXEC as one dword per lane.
+[[gnu::always_inline]] inline const u32 *execLanes(Wave &w) {
+  if (w.execLanesFor != w.exec())
+    updateExecLanes(w);
+  return w.execLanes;
+}
+
+/// Lanes of 0 or ~0 as bits.
 [[gnu::always_inline]] inline u64 compressMask(const u32 *in) {
-  typedef u32 Vec __attribute__((vector_size(64), aligned(4)));
-  typedef bool Bits __attribute__((ext_vector_type(16)));
+  constexpr unsigned kPart = kVectorLanes == 16 ? 16 : 8;
+  typedef i32 Vec __attribute__((vector_size(4 * kPart), aligned(4)));
+  typedef bool Bits __attribute__((ext_vector_type(kPart)));
+  using Word = std::conditional_t<kPart == 16, u16, u8>;
   u64 mask = 0;
-  for (unsigned part = 0; part < N / 16; ++part) {
+  for (unsigned part = 0; part < N / kPart; ++part) {
     Vec x;
-    memcpy(&x, in + part * 16, sizeof x);
-    const Bits b = __builtin_convertvector(x != 0, Bits);
-    mask |= static_cast<u64>(bits<u16>(b)) << (part * 16);
+    memcpy(&x, in + part * kPart, sizeof x);
+    const Bits b = __builtin_convertvector(x < 0, Bits);
+    mask |= static_cast<u64>(bits<Word>(b)) << (part * kPart);
   }
   return mask;
 }
@@ -144,20 +180,16 @@ u64 specialSource(const Wave &w, u32 code);
   }
 }
 
-/// Source n as lanes. Scalars are broadcast into the wave's temporaries.
+/// A scalar source as lanes, in the wave's temporaries.
+const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide);
+
+/// Source n as lanes.
 template <bool Wide> [[gnu::always_inline]] inline const u32 *sourceLanes(Wave &w, const Inst &i, unsigned n) {
   if (i.srcKind[n] == SrcKind::Vgpr)
     return w.v[i.src[n].reg];
   if (i.srcKind[n] == SrcKind::Constant)
     return i.src[n].lanes;
-  const u64 value = scalarSource(w, i, n);
-  u32 *out = w.tmp[n];
-  for (unsigned k = 0; k < N; ++k)
-    out[k] = static_cast<u32>(value);
-  if (Wide)
-    for (unsigned k = 0; k < N; ++k)
-      out[k + N] = static_cast<u32>(value >> 32);
-  return out;
+  return broadcastSource(w, i, n, Wide);
 }
 
 /// Copies `count` 32-bit lane arrays from `from` to `to` in the active lanes.

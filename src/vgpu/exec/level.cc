@@ -17,29 +17,40 @@ namespace level_avx512 {
 const ExecLevel &level();
 }
 
-static const ExecLevel &choose() {
+namespace {
+
+struct Choice {
+  std::string_view name;
+  bool supported;
+  const ExecLevel &(*level)();
+};
+
+const ExecLevel &choose() {
   __builtin_cpu_init();
-  size_t best = 0;
-  if (__builtin_cpu_supports("x86-64-v4"))
-    best = 2;
-  else if (__builtin_cpu_supports("x86-64-v3"))
-    best = 1;
-  auto wanted = env::choice("LUTHIER_VGPU_CPU", {"base", "avx2", "avx512"}, best);
-  if (!wanted)
-    log::error("{}", wanted.error().message());
-  else if (*wanted > best)
-    log::warn("LUTHIER_VGPU_CPU asks for more than this CPU has; ignored");
-  else
-    best = *wanted;
-  switch (best) {
-  case 2:
-    return level_avx512::level();
-  case 1:
-    return level_avx2::level();
-  default:
-    return level_base::level();
+  // Best first.
+  const Choice choices[] = {
+#ifdef LUTHIER_VGPU_HAS_avx512
+      {"avx512", __builtin_cpu_supports("x86-64-v4") != 0, level_avx512::level},
+#endif
+#ifdef LUTHIER_VGPU_HAS_avx2
+      {"avx2", __builtin_cpu_supports("x86-64-v3") != 0, level_avx2::level},
+#endif
+      {"base", true, level_base::level},
+  };
+  const auto wanted = env::text("LUTHIER_VGPU_CPU");
+  if (wanted) {
+    for (const Choice &choice : choices)
+      if (choice.name == *wanted && choice.supported)
+        return choice.level();
+    log::error("LUTHIER_VGPU_CPU={}: not one of the levels that this CPU has (base, avx2, avx512); ignored", *wanted);
   }
+  for (const Choice &choice : choices)
+    if (choice.supported)
+      return choice.level();
+  return level_base::level();
 }
+
+} // namespace
 
 const ExecLevel &execLevel() {
   static const ExecLevel &level = choose();

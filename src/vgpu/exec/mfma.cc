@@ -1,10 +1,247 @@
-// MFMA.
+// VOP3P-MAI: matrix multiply-add (manual, chapter 7) and moves between VGPRs and AccVGPRs.
+//
+// One engine for all shapes: D = A B + C for `blocks` independent pairs of an M x K and a K x N matrix. Where elements
+// sit (the manual leaves it out; AMD's matrix instruction calculator has it):
+// - A lane holds kPack consecutive values of k: as many as fit its registers (one f32, four f16, four i8, ...). Lanes
+// go
+//   through the rows of A first (the columns of B, C and D likewise), then through groups of k, then through blocks.
+// - Of D, a lane holds the rows of one column in groups of four consecutive registers. Groups of four rows go
+//   through the lanes before they go through the registers; blocks come last, in lanes where there is room.
+// - f64 has its own order: single rows instead of groups of four, and blocks before k.
+//
+// EXEC is ignored. CBSZ and ABID let a block of A serve a group of blocks, BLGP rearranges the lanes of B.
+//
+// Arithmetic. Documented: f32 follows MODE's denormals, f16 and bf16 flush denormals in and out, f64 rounds to nearest
+// and keeps denormals whatever MODE says, results are rounded in the format of D, "using FMA". Not documented, and
+// chosen here: every element is a chain of fused multiply-adds that starts with C and takes k in ascending order, and
+// f32 results round as MODE says for f32. Products of f16 and bf16 values are exact in f32. Integers wrap around.
 
+#include "vgpu/exec/packed.h"
 #include "vgpu/exec/tables.h"
-#include "vgpu/exec/valu.h"
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-std::span<const Row> mfmaRows() { return {}; }
+namespace {
+
+/// How the elements of A and B sit in the registers of a lane, and what they are in the computation.
+struct InputF32 {
+  using Value = f32;
+  static constexpr unsigned kPack = 1, kBits = 32;
+  [[gnu::always_inline]] static f32 value(u32 x) { return bits<f32>(x); }
+};
+struct InputF16 {
+  using Value = f32;
+  static constexpr unsigned kPack = 4, kBits = 16;
+  [[gnu::always_inline]] static f32 value(u32 x) { return static_cast<f32>(flushed(bits<f16>(static_cast<u16>(x)))); }
+};
+/// The first bf16 instructions have two values to a lane, the _1k ones four.
+template <unsigned Pack> struct InputBf16 {
+  using Value = f32;
+  static constexpr unsigned kPack = Pack, kBits = 16;
+  [[gnu::always_inline]] static f32 value(u32 x) { return bits<f32>(x << 16); }
+};
+struct InputI8 {
+  using Value = i32;
+  static constexpr unsigned kPack = 4, kBits = 8;
+  [[gnu::always_inline]] static i32 value(u32 x) { return static_cast<i8>(x); }
+};
+struct InputF64 {
+  using Value = f64;
+};
+
+[[gnu::always_inline]] inline f32 multiplyAdd(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
+[[gnu::always_inline]] inline f64 multiplyAdd(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
+[[gnu::always_inline]] inline i32 multiplyAdd(i32 a, i32 b, i32 c) { return i32(u32(a) * u32(b) + u32(c)); }
+
+/// The modifier fields, as the decoder leaves them in `Inst::control`.
+struct Modifiers {
+  u32 cbsz, abid, blgp;
+  explicit Modifiers(u32 control) : cbsz(control & 7), abid(control >> 4 & 15), blgp(control >> 8 & 7) {}
+};
+
+/// Which lane of B's registers serves as lane n.
+[[gnu::always_inline]] inline unsigned laneOfB(u32 blgp, unsigned n) {
+  switch (blgp) {
+  case 1: // the first half for both
+    return n & 31;
+  case 2: // the second half for both
+    return n | 32;
+  case 3: // down by 16
+    return (n + 16) & 63;
+  case 4: // one quarter for all
+  case 5:
+  case 6:
+  case 7:
+    return (n & 15) + 16 * (blgp - 4);
+  }
+  return n;
+}
+
+/// Where C comes from: registers, or one constant for all elements.
+struct Accumulator {
+  const u32 *lanes;
+  unsigned stride; ///< between registers, in dwords
+  Accumulator(const Wave &w, const Inst &i)
+      : lanes(i.srcKind[2] == SrcKind::Vgpr ? w.v[i.src[2].reg] : i.src[2].lanes),
+        stride(i.srcKind[2] == SrcKind::Vgpr ? N : 0) {}
+};
+
+bool validOperands(const Inst &i) {
+  return i.srcKind[0] == SrcKind::Vgpr && i.srcKind[1] == SrcKind::Vgpr &&
+         (i.srcKind[2] == SrcKind::Vgpr || i.srcKind[2] == SrcKind::Constant);
+}
+
+/// M, N, K and blocks as in the mnemonics; `Columns` is their N.
+template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma {
+  using Value = typename Input::Value;
+  static constexpr unsigned kGroups = K / Input::kPack; ///< lane groups that A's k is spread over
+  static constexpr unsigned kRowGroups = N / Columns / (M < N / Columns * 4 ? Blocks : 1); ///< of D, in lanes
+  static constexpr unsigned kRegistersPerBlock = M / kRowGroups;
+  static_assert(M * kGroups * Blocks == N && M == Columns);
+
+  /// Element k % kPack of a lane's registers.
+  [[gnu::always_inline]] static Value input(const u32 (*v)[kMaxLanes], unsigned lane, unsigned element) {
+    const unsigned bit = element * Input::kBits;
+    return Input::value(v[bit / 32][lane] >> (bit % 32));
+  }
+
+  static const Inst *handler(Wave &w, const Inst *i) {
+    const Modifiers modifiers(i->control);
+    if (!validOperands(*i))
+      return w.illegal(i, "has an operand that matrix instructions do not take");
+    const unsigned sharing = 1u << modifiers.cbsz; // blocks that one block of A serves
+    if (sharing > Blocks || (modifiers.cbsz && modifiers.abid >= sharing))
+      return w.illegal(i, "has a CBSZ or ABID that its blocks do not allow");
+
+    // A by rows, B by columns of each block; taken aside, as D may overlap them.
+    Value a[Blocks][K][M], b[Blocks][K][Columns];
+    const u32(*va)[kMaxLanes] = &w.v[i->src[0].reg], (*vb)[kMaxLanes] = &w.v[i->src[1].reg];
+    for (unsigned block = 0; block < Blocks; ++block) {
+      const unsigned blockOfA = modifiers.cbsz ? (block & ~(sharing - 1)) + modifiers.abid : block;
+      for (unsigned k = 0; k < K; ++k) {
+        const unsigned group = k / Input::kPack, element = k % Input::kPack;
+        for (unsigned row = 0; row < M; ++row)
+          a[block][k][row] = input(va, row + M * (group + kGroups * blockOfA), element);
+        for (unsigned column = 0; column < Columns; ++column) {
+          const unsigned lane = column + Columns * (group + kGroups * block);
+          b[block][k][column] = input(vb, laneOfB(modifiers.blgp, lane), element);
+        }
+      }
+    }
+
+    const Accumulator c(w, *i);
+    for (unsigned block = 0; block < Blocks; ++block)
+      for (unsigned row = 0; row < M; ++row) {
+        // Blocks lie side by side in the lanes where one does not fill them.
+        constexpr bool kBlocksInLanes = kRowGroups * Columns < N;
+        const unsigned reg = row % 4 + row / (4 * kRowGroups) * 4 + (kBlocksInLanes ? 0 : kRegistersPerBlock * block);
+        const unsigned lane = Columns * (kBlocksInLanes ? block : row / 4 % kRowGroups);
+        Value sum[Columns];
+        memcpy(sum, c.lanes + reg * c.stride + lane, sizeof sum);
+        for (unsigned k = 0; k < K; ++k)
+          for (unsigned column = 0; column < Columns; ++column)
+            sum[column] = multiplyAdd(a[block][k][row], b[block][k][column], sum[column]);
+        memcpy(w.v[i->dst + reg] + lane, sum, sizeof sum);
+      }
+    return i->next();
+  }
+
+  static const Inst *flushing(Wave &w, const Inst *i) {
+    HostMode mode((__builtin_ia32_stmxcsr() & ~0x3fu) | HostMode::kFlush);
+    return handler(w, i);
+  }
+};
+
+/// f64: one value of k to a lane and block, single rows in lanes.
+template <unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma<InputF64, M, Columns, K, Blocks> {
+  static_assert(M * K * Blocks == N && M == Columns);
+
+  static const Inst *handler(Wave &w, const Inst *i) {
+    if (!validOperands(*i))
+      return w.illegal(i, "has an operand that matrix instructions do not take");
+    const Modifiers modifiers(i->control);
+    if (modifiers.cbsz || modifiers.abid || modifiers.blgp)
+      return w.illegal(i, "has CBSZ, ABID or BLGP, which f64 matrix instructions do not have");
+    HostMode mode(HostMode::kNearest);
+
+    f64 a[N], b[N];
+    for (unsigned lane = 0; lane < N; ++lane) {
+      a[lane] = Lane<f64>::get(w.v[i->src[0].reg], lane);
+      b[lane] = Lane<f64>::get(w.v[i->src[1].reg], lane);
+    }
+    const Accumulator c(w, *i);
+    const unsigned high = c.stride ? c.stride : N; // constants have their high halves behind the low ones
+    for (unsigned block = 0; block < Blocks; ++block)
+      for (unsigned row = 0; row < M; ++row) {
+        const unsigned reg = 2 * (row / 4), lane = M * Blocks * (row % 4) + M * block;
+        for (unsigned column = 0; column < Columns; ++column) {
+          const u32 *in = c.lanes + reg * c.stride + lane + column;
+          f64 sum = bits<f64>(in[0] | static_cast<u64>(in[high]) << 32);
+          for (unsigned k = 0; k < K; ++k) {
+            const unsigned group = M * (block + Blocks * k);
+            sum = multiplyAdd(a[group + row], b[group + column], sum);
+          }
+          Lane<f64>::put(w.v[i->dst + reg], lane + column, sum);
+        }
+      }
+    return i->next();
+  }
+};
+
+const Inst *v_accvgpr_move(Wave &w, const Inst *i) {
+  blend(w, w.v[i->dst], sourceLanes<false>(w, *i, 0), 1);
+  return i->next();
+}
+
+template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks>
+constexpr Row mfma(std::string_view mnemonic, Type type) {
+  return raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::handler, type, Type::U32, Type::U32, type);
+}
+template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks>
+constexpr Row mfmaFlushing(std::string_view mnemonic) {
+  return raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::flushing, Type::F32, Type::U32, Type::U32, Type::F32);
+}
+
+constexpr Row kRows[] = {
+    raw("v_accvgpr_read_b32", v_accvgpr_move, Type::U32, Type::U32),
+    raw("v_accvgpr_write_b32", v_accvgpr_move, Type::U32, Type::U32),
+
+    mfma<InputF32, 32, 32, 1, 2>("v_mfma_f32_32x32x1f32", Type::F32),
+    mfma<InputF32, 16, 16, 1, 4>("v_mfma_f32_16x16x1f32", Type::F32),
+    mfma<InputF32, 4, 4, 1, 16>("v_mfma_f32_4x4x1f32", Type::F32),
+    mfma<InputF32, 32, 32, 2, 1>("v_mfma_f32_32x32x2f32", Type::F32),
+    mfma<InputF32, 16, 16, 4, 1>("v_mfma_f32_16x16x4f32", Type::F32),
+
+    mfmaFlushing<InputF16, 32, 32, 4, 2>("v_mfma_f32_32x32x4f16"),
+    mfmaFlushing<InputF16, 16, 16, 4, 4>("v_mfma_f32_16x16x4f16"),
+    mfmaFlushing<InputF16, 4, 4, 4, 16>("v_mfma_f32_4x4x4f16"),
+    mfmaFlushing<InputF16, 32, 32, 8, 1>("v_mfma_f32_32x32x8f16"),
+    mfmaFlushing<InputF16, 16, 16, 16, 1>("v_mfma_f32_16x16x16f16"),
+
+    mfmaFlushing<InputBf16<2>, 32, 32, 2, 2>("v_mfma_f32_32x32x2bf16"),
+    mfmaFlushing<InputBf16<2>, 16, 16, 2, 4>("v_mfma_f32_16x16x2bf16"),
+    mfmaFlushing<InputBf16<2>, 4, 4, 2, 16>("v_mfma_f32_4x4x2bf16"),
+    mfmaFlushing<InputBf16<2>, 32, 32, 4, 1>("v_mfma_f32_32x32x4bf16"),
+    mfmaFlushing<InputBf16<2>, 16, 16, 8, 1>("v_mfma_f32_16x16x8bf16"),
+
+    mfmaFlushing<InputBf16<4>, 32, 32, 4, 2>("v_mfma_f32_32x32x4bf16_1k"),
+    mfmaFlushing<InputBf16<4>, 16, 16, 4, 4>("v_mfma_f32_16x16x4bf16_1k"),
+    mfmaFlushing<InputBf16<4>, 4, 4, 4, 16>("v_mfma_f32_4x4x4bf16_1k"),
+    mfmaFlushing<InputBf16<4>, 32, 32, 8, 1>("v_mfma_f32_32x32x8bf16_1k"),
+    mfmaFlushing<InputBf16<4>, 16, 16, 16, 1>("v_mfma_f32_16x16x16bf16_1k"),
+
+    mfma<InputI8, 32, 32, 4, 2>("v_mfma_i32_32x32x4i8", Type::I32),
+    mfma<InputI8, 16, 16, 4, 4>("v_mfma_i32_16x16x4i8", Type::I32),
+    mfma<InputI8, 4, 4, 4, 16>("v_mfma_i32_4x4x4i8", Type::I32),
+    mfma<InputI8, 32, 32, 8, 1>("v_mfma_i32_32x32x8i8", Type::I32),
+    mfma<InputI8, 16, 16, 16, 1>("v_mfma_i32_16x16x16i8", Type::I32),
+
+    mfma<InputF64, 16, 16, 4, 1>("v_mfma_f64_16x16x4f64", Type::F64),
+    mfma<InputF64, 4, 4, 4, 4>("v_mfma_f64_4x4x4f64", Type::F64),
+};
+
+} // namespace
+
+std::span<const Row> mfmaRows() { return kRows; }
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

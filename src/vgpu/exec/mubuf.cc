@@ -1,10 +1,253 @@
-// MUBUF.
+// MUBUF: memory through a buffer resource, without format conversion (manual, 9.1). The conversions are in mtbuf.cc.
+//
+// Private memory is reached this way too: with ROCr's scratch resource (swizzled, 64 lanes, thread number added) an
+// offset addresses the same bytes as the same private offset does in a SCRATCH or FLAT instruction.
+// Dwords need not be aligned, whatever 9.1.7 says: HSA runs with unaligned access enabled.
 
+#include "vgpu/exec/buffer.h"
 #include "vgpu/exec/tables.h"
-#include "vgpu/exec/valu.h"
+#include "vgpu/exec/vmem.h"
+#include "vgpu/exec/vmem_atomic.h"
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-std::span<const Row> mubufRows() { return {}; }
+namespace {
+
+/// True for the addressing of spills: one offset for all lanes of scratch memory, dword aligned. `block` is lane 0's.
+[[gnu::always_inline]] inline bool spillBlock(const Inst *i, const Buffer &b, u64 &block) {
+  block = b.base + static_cast<u64>(static_cast<u32>(i->imm)) * 64;
+  return b.addTid && b.swizzle && b.indexStride == N && !(i->control >> 12 & 3) && i->imm % 4 == 0;
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *loadToLds(Wave &w, const Inst *i, const Buffer &b) {
+  const u64 exec = w.exec();
+  const BufferLanes lanes = bufferLanes(w, i, b);
+  const u64 inside = bufferInRange(w, i, b, lanes);
+  const u64 *address = w.addresses;
+  if (!b.swizzle)
+    address = linearAddresses(w, b, lanes);
+  else if (!swizzledLanes<D>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses).whole)
+    return w.illegal(i, "loads unaligned data from a swizzled buffer to LDS, which is not implemented");
+  return loadLanesToLds<D>(w, i, address, inside, exec & ~inside);
+}
+
+/// Some component of some lane is out of range: each dword has its own lanes.
+template <Data D>
+LUTHIER_GUEST_ACCESS const Inst *loadComponents(Wave &w, const Inst *i, const Buffer &b, const BufferLanes &lanes) {
+  const u64 exec = w.exec();
+  u64 inside[registersOf(D)], bad;
+  for (unsigned c = 0; c < registersOf(D); ++c) {
+    inside[c] = bufferInRange(w, i, b, lanes, 4 * c);
+    if (inside[c] && !lanesAllowed(w, w.addresses, inside[c], 4 * c + 4, bad))
+      return w.memoryFault(i, bad, false);
+  }
+  for (unsigned c = 0; c < registersOf(D); ++c) {
+    u32 *d = w.v[i->dst + c];
+    for (u64 m = inside[c]; m; m &= m - 1) {
+      const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+      loadLane<Data::B32>(d, n, w.addresses[n] + 4 * c);
+    }
+    zeroLanes(d, exec & ~inside[c], 1);
+  }
+  return i->next();
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferLoad(Wave &w, const Inst *i) {
+  const u64 exec = w.exec();
+  if (exec == 0)
+    return i->next();
+  const Buffer b = bufferOf<false>(w, i);
+  if (i->flags & kLds) [[unlikely]] {
+    if constexpr (D <= Data::I16 || D == Data::B32)
+      return loadToLds<D>(w, i, b);
+    return w.illegal(i, "cannot load to LDS");
+  }
+  u64 block;
+  if constexpr (bytesOf(D) >= 4) {
+    if (spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
+      u32 *d = w.v[i->dst];
+      for (unsigned c = 0; c < registersOf(D); ++c, d += N, block += N * 4) {
+        if (exec == ~0ull) {
+          loadBlock<Data::B32>(d, block);
+        } else {
+          loadBlock<Data::B32>(w.tmp[0], block);
+          blendActive<1>(w, d, w.tmp[0]);
+        }
+      }
+      return i->next();
+    }
+  }
+  const BufferLanes lanes = bufferLanes(w, i, b);
+  const u64 inside = bufferInRange(w, i, b, lanes);
+  if (b.swizzle)
+    return loadSwizzled<D>(w, i, b.swizzled(), lanes.index, lanes.offset, inside, exec & ~inside);
+  const u64 *address = linearAddresses(w, b, lanes);
+  if (registersOf(D) > 1 && bufferInRange(w, i, b, lanes, bytesOf(D) - 4) != exec) [[unlikely]]
+    return loadComponents<D>(w, i, b, lanes);
+  if (inside == exec && coalesced(address, exec, bytesOf(D), block) && loadCoalesced<D>(w, i, exec, block))
+    return i->next();
+  return loadLanes<D>(w, i, address, inside, exec & ~inside);
+}
+
+template <Data D>
+LUTHIER_GUEST_ACCESS const Inst *storeComponents(Wave &w, const Inst *i, const Buffer &b, const BufferLanes &lanes) {
+  u64 inside[registersOf(D)], bad;
+  for (unsigned c = 0; c < registersOf(D); ++c) {
+    inside[c] = bufferInRange(w, i, b, lanes, 4 * c);
+    if (inside[c] && !lanesAllowed(w, w.addresses, inside[c], 4 * c + 4, bad))
+      return w.memoryFault(i, bad, true);
+  }
+  for (unsigned c = 0; c < registersOf(D); ++c)
+    for (u64 m = inside[c]; m; m &= m - 1) {
+      const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+      storeLane<Data::B32>(w.v[i->src[1].reg + c], n, w.addresses[n] + 4 * c);
+    }
+  return i->next();
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const Inst *i) {
+  const u64 exec = w.exec();
+  if (exec == 0)
+    return i->next();
+  if (i->flags & kLds) [[unlikely]]
+    return w.illegal(i, "cannot store from LDS");
+  const Buffer b = bufferOf<false>(w, i);
+  const u32 *s = w.v[i->src[1].reg];
+  u64 block;
+  if constexpr (bytesOf(D) >= 4) {
+    if (exec == ~0ull && spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
+      for (unsigned c = 0; c < registersOf(D); ++c)
+        storeBlock<Data::B32>(s + c * N, block + c * N * 4);
+      return i->next();
+    }
+  }
+  const BufferLanes lanes = bufferLanes(w, i, b);
+  const u64 inside = bufferInRange(w, i, b, lanes);
+  if (b.swizzle)
+    return storeSwizzled<D>(w, i, s, b.swizzled(), lanes.index, lanes.offset, inside);
+  const u64 *address = linearAddresses(w, b, lanes);
+  if (registersOf(D) > 1 && bufferInRange(w, i, b, lanes, bytesOf(D) - 4) != exec) [[unlikely]]
+    return storeComponents<D>(w, i, b, lanes);
+  if (inside == ~0ull && coalesced(address, inside, bytesOf(D), block) && allowed(w, block, N * bytesOf(D))) {
+    storeBlock<D>(s, block);
+    return i->next();
+  }
+  return storeLanes<D>(w, i, s, address, inside);
+}
+
+/// One dword per lane from LDS to memory.
+LUTHIER_GUEST_ACCESS const Inst *bufferStoreLds(Wave &w, const Inst *i) {
+  const u64 exec = w.exec();
+  const Buffer b = bufferOf<false>(w, i);
+  const BufferLanes lanes = bufferLanes(w, i, b);
+  u64 inside = bufferInRange(w, i, b, lanes);
+  for (u64 m = exec; m; m &= m - 1) {
+    const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+    const u32 from = ldsTarget(w, i, n);
+    if (static_cast<u64>(from) + 4 <= w.ldsSize)
+      w.tmp[0][n] = *reinterpret_cast<const Mem32 *>(w.lds + from);
+    else
+      inside &= ~(1ull << n);
+  }
+  if (b.swizzle)
+    return storeSwizzled<Data::B32>(w, i, w.tmp[0], b.swizzled(), lanes.index, lanes.offset, inside);
+  return storeLanes<Data::B32>(w, i, w.tmp[0], linearAddresses(w, b, lanes), inside);
+}
+
+template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *bufferAtomic(Wave &w, const Inst *i) {
+  using T = typename atomic::Shape<decltype(F)>::Value;
+  const u64 exec = w.exec();
+  if (exec == 0)
+    return i->next();
+  const Buffer b = bufferOf<false>(w, i);
+  if (b.swizzle && sizeof(T) != 4)
+    return w.illegal(i, "is a 64-bit atomic on a swizzled buffer, where a qword is not in one piece");
+  const BufferLanes lanes = bufferLanes(w, i, b);
+  const u64 inside = bufferInRange(w, i, b, lanes);
+  const u64 *address = w.addresses;
+  if (b.swizzle)
+    swizzledLanes<Data::B32>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses);
+  else
+    address = linearAddresses(w, b, lanes);
+  u32 *d = i->flags & kGlc ? w.v[i->dst] : nullptr;
+  const Inst *next = atomicLanes<F, Fp>(w, i, w.v[i->src[1].reg], d, address, inside);
+  if (next && d)
+    zeroLanes(d, exec & ~inside, sizeof(T) / 4);
+  return next;
+}
+
+/// Cache control. The virtual GPU has no caches of its own; what remains is the order of accesses.
+const Inst *cacheControl(Wave &, const Inst *i) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return i->next();
+}
+
+#define ATOMIC(NAME, ...) memory("buffer_atomic_" NAME, bufferAtomic<__VA_ARGS__>)
+
+constexpr Row kRows[] = {
+    memory("buffer_load_ubyte", bufferLoad<Data::U8>),
+    memory("buffer_load_sbyte", bufferLoad<Data::I8>),
+    memory("buffer_load_ushort", bufferLoad<Data::U16>),
+    memory("buffer_load_sshort", bufferLoad<Data::I16>),
+    memory("buffer_load_dword", bufferLoad<Data::B32>),
+    memory("buffer_load_dwordx2", bufferLoad<Data::B64>),
+    memory("buffer_load_dwordx3", bufferLoad<Data::B96>),
+    memory("buffer_load_dwordx4", bufferLoad<Data::B128>),
+    memory("buffer_load_ubyte_d16", bufferLoad<Data::U8D16>),
+    memory("buffer_load_ubyte_d16_hi", bufferLoad<Data::U8D16Hi>),
+    memory("buffer_load_sbyte_d16", bufferLoad<Data::I8D16>),
+    memory("buffer_load_sbyte_d16_hi", bufferLoad<Data::I8D16Hi>),
+    memory("buffer_load_short_d16", bufferLoad<Data::B16D16>),
+    memory("buffer_load_short_d16_hi", bufferLoad<Data::B16D16Hi>),
+    memory("buffer_store_byte", bufferStore<Data::U8>),
+    memory("buffer_store_byte_d16_hi", bufferStore<Data::U8D16Hi>),
+    memory("buffer_store_short", bufferStore<Data::U16>),
+    memory("buffer_store_short_d16_hi", bufferStore<Data::B16D16Hi>),
+    memory("buffer_store_dword", bufferStore<Data::B32>),
+    memory("buffer_store_dwordx2", bufferStore<Data::B64>),
+    memory("buffer_store_dwordx3", bufferStore<Data::B96>),
+    memory("buffer_store_dwordx4", bufferStore<Data::B128>),
+    memory("buffer_store_lds_dword", bufferStoreLds),
+    ATOMIC("swap", atomic::swap<u32>),
+    ATOMIC("cmpswap", atomic::cmpswap<u32>),
+    ATOMIC("add", atomic::add<u32>),
+    ATOMIC("sub", atomic::sub<u32>),
+    ATOMIC("smin", atomic::smin<u32>),
+    ATOMIC("umin", atomic::umin<u32>),
+    ATOMIC("smax", atomic::smax<u32>),
+    ATOMIC("umax", atomic::umax<u32>),
+    ATOMIC("and", atomic::and_<u32>),
+    ATOMIC("or", atomic::or_<u32>),
+    ATOMIC("xor", atomic::xor_<u32>),
+    ATOMIC("inc", atomic::inc<u32>),
+    ATOMIC("dec", atomic::dec<u32>),
+    ATOMIC("swap_x2", atomic::swap<u64>),
+    ATOMIC("cmpswap_x2", atomic::cmpswap<u64>),
+    ATOMIC("add_x2", atomic::add<u64>),
+    ATOMIC("sub_x2", atomic::sub<u64>),
+    ATOMIC("smin_x2", atomic::smin<u64>),
+    ATOMIC("umin_x2", atomic::umin<u64>),
+    ATOMIC("smax_x2", atomic::smax<u64>),
+    ATOMIC("umax_x2", atomic::umax<u64>),
+    ATOMIC("and_x2", atomic::and_<u64>),
+    ATOMIC("or_x2", atomic::or_<u64>),
+    ATOMIC("xor_x2", atomic::xor_<u64>),
+    ATOMIC("inc_x2", atomic::inc<u64>),
+    ATOMIC("dec_x2", atomic::dec<u64>),
+    // L2 always flushes f32 denormals and never those of f64 and f16 (manual, table 43).
+    ATOMIC("add_f32", atomic::fadd<f32>, AtomicFp::Flush),
+    ATOMIC("pk_add_f16", atomic::pkAddF16, AtomicFp::Keep),
+    ATOMIC("add_f64", atomic::fadd<f64>, AtomicFp::Keep),
+    ATOMIC("min_f64", atomic::fmin<f64>),
+    ATOMIC("max_f64", atomic::fmax<f64>),
+    memory("buffer_wbl2", cacheControl),
+    memory("buffer_invl2", cacheControl),
+    memory("buffer_wbinvl1", cacheControl),
+    memory("buffer_wbinvl1_vol", cacheControl),
+};
+
+} // namespace
+
+std::span<const Row> mubufRows() { return kRows; }
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

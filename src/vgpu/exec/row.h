@@ -19,14 +19,16 @@ struct LaneArgs {
   uint32_t *d;
   const uint32_t *s[3];
   const uint32_t *in; ///< a lane mask that is read (carry in, select), 0 or ~0 per lane
-  uint32_t *out;      ///< a lane mask that is written (carry out, compare), 0 or nonzero per lane
+  uint32_t *out;      ///< a lane mask that is written (carry out, compare), 0 or ~0 per lane
+  uint32_t mode;      ///< the MODE register
 };
 using LaneLoop = void (*)(const LaneArgs &);
 
 /// Row::traits.
 inline constexpr uint8_t kAccumulates = 1; ///< the destination is also the third source (v_fmac_f32)
 inline constexpr uint8_t kReadsMask = 2;   ///< the last source is a lane mask; VCC in the short encodings
-inline constexpr uint8_t kWritesMask = 4;  ///< writes a lane mask beside (or instead of) a VGPR; VCC in the short encodings
+inline constexpr uint8_t kWritesMask =
+    4; ///< writes a lane mask beside (or instead of) a VGPR; VCC in the short encodings
 inline constexpr uint8_t kReadsVcc = 8;    ///< reads VCC as a lane mask in every encoding (v_div_fmas)
 inline constexpr uint8_t kWritesExec = 16; ///< v_cmpx: the mask result also goes to EXEC
 inline constexpr uint8_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high half of the destination alone
@@ -35,11 +37,12 @@ inline constexpr uint8_t kScalarDst = 128; ///< a VALU instruction whose VDST na
 
 struct Row {
   std::string_view mnemonic;
-  Handler handler;     ///< executes the instruction when it carries no modifier
-  LaneLoop loop;       ///< vector ALU: all lanes, EXEC ignored; null for handlers that do everything themselves
+  Handler handler; ///< executes the instruction when it carries no modifier
+  LaneLoop loop;   ///< vector ALU: all lanes, EXEC ignored; null for handlers that do everything themselves
   Type dst = Type::None;
   Type src[3] = {};
   uint8_t traits = 0;
+  LaneLoop clamped = nullptr; ///< integer results: the loop that the clamp bit asks for; null when there is none
 };
 
 } // namespace luthier::vgpu

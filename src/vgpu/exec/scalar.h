@@ -2,13 +2,15 @@
 //
 //     salu<[](u32 a, u32 b, Scc &scc) { ... return d; }>("s_add_u32")
 //
-// The lambda's parameter types are the operand types; `Scc &` reads and writes SCC; a result of `void` writes no
-// register. Instructions that need more (the PC, EXEC, other waves) are plain handlers.
+// The lambda's parameter types are the operand types; `Scc &` reads and writes SCC, `Scc` only reads it; a result of
+// `void` writes no register. Instructions that need more (the PC, EXEC, other waves) are plain handlers.
 #pragma once
 
 #include "vgpu/exec/lanes.h"
+#include "vgpu/wave/code_cache.h"
 
 #include <type_traits>
+#include <utility>
 
 namespace luthier::vgpu {
 
@@ -18,42 +20,63 @@ struct Scc {
   bool set;
 };
 
+/// Source n. Registers and constants are told apart without a branch: both occur at the same handlers.
+template <class T> [[gnu::always_inline]] inline T scalarOperand(const Wave &w, const Inst &i, unsigned n) {
+  if (i.srcKind[n] == SrcKind::Special) [[unlikely]]
+    return static_cast<T>(specialSource(w, i.src[n].reg));
+  const bool inRegister = i.srcKind[n] == SrcKind::Scalar;
+  const u32 *low = inRegister ? &w.s[i.src[n].reg] : i.src[n].lanes;
+  if constexpr (sizeof(T) == 8)
+    // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
+    return static_cast<T>(low[0] | static_cast<u64>(low[inRegister ? 1 : N]) << 32);
+  else
+    return static_cast<T>(low[0]);
+}
+
+template <class T> inline constexpr bool isScc = std::is_same_v<T, Scc &> || std::is_same_v<T, Scc>;
+
 template <class F> struct ScalarSignature;
 template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) const> {
-  static constexpr unsigned values = (unsigned(!std::is_same_v<A, Scc &>) + ... + 0u);
+  static constexpr bool writesScc = (std::is_same_v<A, Scc &> || ...);
 
-  template <class T> static T source(const Wave &w, const Inst &i, unsigned &n, Scc &) {
-    return static_cast<T>(scalarSource(w, i, n++));
+  /// Which source parameter `index` is: the number of values before it.
+  static constexpr unsigned sourceOf(size_t index) {
+    constexpr bool values[] = {!isScc<A>..., false};
+    unsigned count = 0;
+    for (size_t k = 0; k < index; ++k)
+      count += values[k];
+    return count;
+  }
+
+  template <class T, unsigned Source>
+  [[gnu::always_inline]] static decltype(auto) argument(const Wave &w, const Inst &i, Scc &scc) {
+    if constexpr (std::is_same_v<T, Scc &>)
+      return (scc);
+    else if constexpr (std::is_same_v<T, Scc>)
+      return Scc{scc.set};
+    else
+      return scalarOperand<T>(w, i, Source);
+  }
+
+  template <auto F, size_t... I>
+  [[gnu::always_inline]] static R call(const Wave &w, const Inst &i, Scc &scc, std::index_sequence<I...>) {
+    return F(argument<A, sourceOf(I)>(w, i, scc)...);
   }
 
   template <auto F> static const Inst *handler(Wave &w, const Inst *i) {
     Scc scc{w.scc != 0};
-    // Braces evaluate left to right; a function call's arguments need not.
-    unsigned n = 0;
-    auto call = [&]<class... X>(X &&...x) { return F(static_cast<X &&>(x)...); };
-    auto argument = [&]<class T>(std::type_identity<T>) -> decltype(auto) {
-      if constexpr (std::is_same_v<T, Scc &>)
-        return (scc);
-      else
-        return source<T>(w, *i, n, scc);
-    };
+    constexpr std::index_sequence_for<A...> indices;
     if constexpr (std::is_void_v<R>) {
-      struct Invoke {
-        Invoke(decltype(call) &f, A... a) { f(static_cast<A>(a)...); }
-      };
-      Invoke{call, argument(std::type_identity<A>())...};
+      call<F>(w, *i, scc, indices);
     } else {
-      struct Invoke {
-        R result;
-        Invoke(decltype(call) &f, A... a) : result(f(static_cast<A>(a)...)) {}
-      };
-      const R result = Invoke{call, argument(std::type_identity<A>())...}.result;
+      const R result = call<F>(w, *i, scc, indices);
       if constexpr (sizeof(R) == 8)
         w.setScalar64(i->dst, static_cast<u64>(result));
       else
         w.s[i->dst] = static_cast<u32>(result);
     }
-    w.scc = scc.set;
+    if constexpr (writesScc)
+      w.scc = scc.set;
     return i->next();
   }
 
@@ -61,7 +84,7 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
     Type result = Type::None;
     unsigned n = 0;
     auto visit = [&]<class T>(std::type_identity<T>) {
-      if constexpr (!std::is_same_v<T, Scc &>) {
+      if constexpr (!isScc<T>) {
         if (n++ == k)
           result = Lane<T>::type;
       }
@@ -82,5 +105,25 @@ constexpr Row plain(std::string_view mnemonic, Handler handler, Type s0 = Type::
                     uint8_t traits = 0) {
   return Row{mnemonic, handler, nullptr, Type::None, {s0, s1, Type::None}, traits};
 }
+
+/// The address of the instruction behind `i`.
+inline u64 nextPc(const Wave &w, const Inst *i) { return w.chunk->pc(i) + 4ull * i->words; }
+
+/// A branch by i->imm dwords from the next instruction. Nearly all stay within the chunk, where records are dwords
+/// apart and no lock is needed.
+[[gnu::always_inline]] inline const Inst *branch(Wave &w, const Inst *i) {
+  const u64 offset = w.chunk->pc(i) - w.chunk->base() + 4 + static_cast<u64>(static_cast<i64>(i->imm) * 4);
+  if (offset < CodeChunk::kBytes) [[likely]] {
+    const Inst *inst = i + 1 + i->imm;
+    if (__atomic_load_n(&inst->fn, __ATOMIC_ACQUIRE)) [[likely]]
+      return inst;
+  }
+  return w.jump(w.chunk->base() + offset);
+}
+
+/// The instructions that use the stack of diverged branches (manual, "Arbitrary Divergent Control Flow") share this:
+/// splits EXEC by `pass` and goes to `target` with the lanes that passed, or on with those that did not, the smaller
+/// part first. The other part waits in four SGPRs.
+const Inst *forkBranch(Wave &w, const Inst *i, u64 pass, u64 target);
 
 } // namespace luthier::vgpu

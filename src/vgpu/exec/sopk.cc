@@ -1,10 +1,191 @@
-// SOPK.
+// SOPK: scalar instructions with a 16-bit constant, and access to hardware registers (manual, sections 12.2 and 5.8).
 
+#include "vgpu/device.h"
+#include "vgpu/exec/modes.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
+#include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <algorithm>
+#include <optional>
 
 namespace luthier::vgpu {
 
-std::span<const Row> sopkRows() { return {}; }
+namespace {
+
+const Inst *s_movk_i32(Wave &w, const Inst *i) {
+  w.s[i->dst] = static_cast<u32>(i->imm);
+  return i->next();
+}
+
+const Inst *s_cmovk_i32(Wave &w, const Inst *i) {
+  if (w.scc)
+    w.s[i->dst] = static_cast<u32>(i->imm);
+  return i->next();
+}
+
+const Inst *s_addk_i32(Wave &w, const Inst *i) {
+  i32 d;
+  w.scc = __builtin_add_overflow(static_cast<i32>(w.s[i->dst]), i->imm, &d);
+  w.s[i->dst] = static_cast<u32>(d);
+  return i->next();
+}
+
+const Inst *s_mulk_i32(Wave &w, const Inst *i) {
+  w.s[i->dst] *= static_cast<u32>(i->imm);
+  return i->next();
+}
+
+/// Compares SDST, which is a source here, with the constant: sign-extended for i32, zero-extended for u32.
+template <class T, auto F> constexpr Row compare(std::string_view mnemonic) {
+  return plain(mnemonic, [](Wave &w, const Inst *i) {
+    const T constant = std::is_signed_v<T> ? static_cast<T>(i->imm) : static_cast<T>(i->imm & 0xffff);
+    w.scc = F(static_cast<T>(w.s[i->dst]), constant);
+    return i->next();
+  });
+}
+
+const Inst *s_cbranch_i_fork(Wave &w, const Inst *i) {
+  return forkBranch(w, i, w.scalar64(i->dst), nextPc(w, i) + static_cast<u64>(static_cast<i64>(i->imm) * 4));
+}
+
+const Inst *s_call_b64(Wave &w, const Inst *i) {
+  w.setScalar64(i->dst, nextPc(w, i));
+  return branch(w, i);
+}
+
+/// Hardware registers (manual, table 16; 15 is LLVM's HW_REG_SH_MEM_BASES). TBA and TMA are left out: ROCr's trap
+/// handler is not executed.
+enum HwReg : u32 { kMode = 1, kStatus, kTrapSts, kHwId, kGprAlloc, kLdsAlloc, kIbSts, kShMemBases = 15 };
+
+/// Which register, and which of its bits, an instruction names: {size - 1 [15:11], offset [10:6], id [5:0]}.
+struct HwRegField {
+  u32 id, offset, mask;
+  explicit HwRegField(const Inst *i) {
+    const auto bits = static_cast<u32>(i->imm);
+    id = bits & 0x3f;
+    offset = bits >> 6 & 0x1f;
+    mask = ~0u >> (31 - (bits >> 11 & 0x1f));
+  }
+};
+
+/// SCC's bit is 0: the manual's "1" collides with the field beside it. Priorities are not kept and read as 0.
+u32 status(const Wave &w) {
+  constexpr u32 kTrapEn = 1 << 6, kValid = 1 << 16;
+  return (w.scc ? 1u : 0) | kTrapEn | (w.exec() == 0 ? 1u << 9 : 0) | (w.vcc() == 0 ? 1u << 10 : 0) |
+         (w.group->waveCount() > 1 ? 1u << 11 : 0) | kValid;
+}
+
+/// A place for the wave: distinct for the waves of one workgroup, spread over all compute units by workgroup.
+u32 hwId(const Wave &w) {
+  const Launch &launch = w.group->dispatch().launch();
+  const auto id = w.group->id();
+  u64 group = 0;
+  for (unsigned d = 3; d-- > 0;)
+    group = group * ((u64(launch.grid[d]) + launch.workgroup[d] - 1) / launch.workgroup[d]) + id[d];
+  const auto cu = static_cast<u32>(group % w.device->config().computeUnits);
+  const u32 simds = w.device->config().simdsPerComputeUnit;
+  return (w.index / simds & 0xf) | (w.index % simds) << 4 | (cu & 0xf) << 8 | (cu >> 4 & 1) << 12 | (cu >> 5 & 3) << 13;
+}
+
+/// Sizes as the kernel descriptor has them, all bases 0. The manual still shows the fields of older targets; since
+/// gfx90a VGPR_SIZE is at bit 6 and ACCV_OFFSET at bit 12 (the amdgpu driver's context-switch handler).
+u32 gprAlloc(const Wave &w) {
+  const auto descriptor = KernelDescriptor::at(w.group->dispatch().launch().kernelObject);
+  const u32 sgprs = (descriptor.rsrc1 >> 6 & 0xf) / 2, vgprs = descriptor.rsrc1 & 0x3f;
+  return w.device->target().unifiedVgprs ? sgprs << 24 | (descriptor.rsrc3 & 0x3f) << 12 | vgprs << 6
+                                         : sgprs << 24 | vgprs << 8;
+}
+
+std::optional<u32> readHwReg(const Wave &w, u32 id) {
+  switch (id) {
+  case kMode:
+    return w.mode;
+  case kStatus:
+    return status(w);
+  case kTrapSts: // exceptions are not recorded
+  case kIbSts:   // nothing is ever outstanding
+    return 0;
+  case kHwId:
+    return hwId(w);
+  case kGprAlloc:
+    return gprAlloc(w);
+  case kLdsAlloc: // in units of 64 dwords
+    return (w.ldsSize + 255) / 256 << 12;
+  case kShMemBases:
+    return static_cast<u32>(w.privateAperture >> 48) | static_cast<u32>(w.sharedAperture >> 48) << 16;
+  default:
+    return std::nullopt;
+  }
+}
+
+const Inst *s_getreg_b32(Wave &w, const Inst *i) {
+  const HwRegField field(i);
+  const auto value = readHwReg(w, field.id);
+  if (!value)
+    return w.illegal(i, "reads a hardware register that the virtual GPU does not have");
+  w.s[i->dst] = *value >> field.offset & field.mask;
+  return i->next();
+}
+
+const Inst *writeHwReg(Wave &w, const Inst *i, u32 bits) {
+  const HwRegField field(i);
+  const u32 mask = field.mask << field.offset;
+  const u32 value = bits << field.offset & mask;
+  switch (field.id) {
+  case kMode: {
+    // DEBUG and EXCP_EN: single-stepping and floating-point traps.
+    constexpr u32 kUnsupported = 1u << 11 | 0x1ffu << 12;
+    if (value & kUnsupported)
+      return w.illegal(i, "enables a mode that the virtual GPU does not have (DEBUG or EXCP_EN)");
+    return w.setMode((w.mode & ~mask) | value, i->next());
+  }
+  case kTrapSts:
+    if (value)
+      return w.illegal(i, "sets bits of TRAPSTS, which the virtual GPU does not record");
+    return i->next();
+  case kStatus:
+  case kHwId:
+  case kGprAlloc:
+  case kLdsAlloc:
+  case kIbSts:
+  case kShMemBases:
+    return w.illegal(i, "writes a read-only hardware register");
+  default:
+    return w.illegal(i, "writes a hardware register that the virtual GPU does not have");
+  }
+}
+
+const Inst *s_setreg_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, w.s[i->dst]); }
+const Inst *s_setreg_imm32_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, i->control); }
+
+constexpr Row kRows[] = {
+    plain("s_movk_i32", s_movk_i32),
+    plain("s_cmovk_i32", s_cmovk_i32),
+    compare<i32, [](i32 a, i32 b) { return a == b; }>("s_cmpk_eq_i32"),
+    compare<i32, [](i32 a, i32 b) { return a != b; }>("s_cmpk_lg_i32"),
+    compare<i32, [](i32 a, i32 b) { return a > b; }>("s_cmpk_gt_i32"),
+    compare<i32, [](i32 a, i32 b) { return a >= b; }>("s_cmpk_ge_i32"),
+    compare<i32, [](i32 a, i32 b) { return a < b; }>("s_cmpk_lt_i32"),
+    compare<i32, [](i32 a, i32 b) { return a <= b; }>("s_cmpk_le_i32"),
+    compare<u32, [](u32 a, u32 b) { return a == b; }>("s_cmpk_eq_u32"),
+    compare<u32, [](u32 a, u32 b) { return a != b; }>("s_cmpk_lg_u32"),
+    compare<u32, [](u32 a, u32 b) { return a > b; }>("s_cmpk_gt_u32"),
+    compare<u32, [](u32 a, u32 b) { return a >= b; }>("s_cmpk_ge_u32"),
+    compare<u32, [](u32 a, u32 b) { return a < b; }>("s_cmpk_lt_u32"),
+    compare<u32, [](u32 a, u32 b) { return a <= b; }>("s_cmpk_le_u32"),
+    plain("s_addk_i32", s_addk_i32),
+    plain("s_mulk_i32", s_mulk_i32),
+    plain("s_cbranch_i_fork", s_cbranch_i_fork),
+    plain("s_getreg_b32", s_getreg_b32),
+    plain("s_setreg_b32", s_setreg_b32),
+    plain("s_setreg_imm32_b32", s_setreg_imm32_b32),
+    plain("s_call_b64", s_call_b64),
+};
+
+} // namespace
+
+std::span<const Row> sopkRows() { return kRows; }
 
 } // namespace luthier::vgpu

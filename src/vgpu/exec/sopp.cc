@@ -1,10 +1,128 @@
-// SOPP.
+// SOPP: branches, and how a wave talks to the machine around it (manual, section 12.5).
 
+#include "vgpu/device.h"
+#include "vgpu/exec/modes.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
 
 namespace luthier::vgpu {
 
-std::span<const Row> soppRows() { return {}; }
+namespace {
+
+/// Memory operations complete at once and no hazard exists here, so that waiting is over before it begins. The length
+/// is known: the instruction is in every hot loop and should not even load it.
+const Inst *nothing(Wave &, const Inst *i) { return i + 1; }
+
+const Inst *s_branch(Wave &w, const Inst *i) { return branch(w, i); }
+
+template <auto Condition> const Inst *s_cbranch(Wave &w, const Inst *i) { return Condition(w) ? branch(w, i) : i + 1; }
+
+const Inst *s_endpgm(Wave &w, const Inst *i) {
+  w.stop = Stop::End;
+  w.ip = i;
+  return nullptr;
+}
+
+const Inst *s_barrier(Wave &w, const Inst *i) {
+  w.stop = Stop::Barrier;
+  w.ip = i->next();
+  return nullptr;
+}
+
+const Inst *s_sleep(Wave &w, const Inst *i) {
+  w.stop = Stop::Yield;
+  w.ip = i->next();
+  return nullptr;
+}
+
+const Inst *s_setkill(Wave &w, const Inst *i) {
+  return i->imm & 1 ? w.illegal(i, "kills the wave, which only debuggers do") : i->next();
+}
+
+const Inst *s_sethalt(Wave &w, const Inst *i) {
+  return i->imm & 1 ? w.illegal(i, "halts the wave until a debugger resumes it, and there is none") : i->next();
+}
+
+const Inst *s_sendmsg(Wave &w, const Inst *i) {
+  enum Message { Interrupt = 1, SaveWave = 4, StallWaveGen = 5, HaltWaves = 6, GetDoorbell = 10 };
+  switch (i->imm & 0xf) {
+  case Interrupt:
+    if (w.device->onInterrupt)
+      w.device->onInterrupt(w.s[kM0]);
+    return i->next();
+  case SaveWave:
+  case StallWaveGen:
+  case HaltWaves:
+  case GetDoorbell:
+    return w.illegal(i, "sends a message that is reserved for trap handlers, and none is running");
+  default:
+    return w.illegal(i, "sends a message that compute kernels do not have");
+  }
+}
+
+const Inst *s_sendmsghalt(Wave &w, const Inst *i) {
+  return w.illegal(i, "halts the wave until a debugger resumes it, and there is none");
+}
+
+/// Trap ids are ROCr's trap handler's (AMDGPUUsage, "Trap Handler ABI"). Its debugtrap does nothing without a debugger.
+const Inst *s_trap(Wave &w, const Inst *i) {
+  enum Trap { LlvmDebugTrap = 3 };
+  const u32 id = i->imm & 0xff;
+  return id == LlvmDebugTrap ? i->next() : w.trap(i, id);
+}
+
+/// Later dispatches decode anew. Waves of this dispatch keep the code that they have already reached: what is written
+/// by a kernel can be jumped to, but code that has run cannot be replaced under a running dispatch.
+const Inst *s_icache_inv(Wave &w, const Inst *i) {
+  w.device->invalidateCode();
+  return i->next();
+}
+
+const Inst *s_set_gpr_idx_off(Wave &w, const Inst *i) { return w.setMode(w.mode & ~kGprIdxEn, i->next()); }
+
+const Inst *s_set_gpr_idx_mode(Wave &w, const Inst *i) {
+  w.s[kM0] = (w.s[kM0] & ~0xf000u) | (static_cast<u32>(i->imm) & 0xf) << 12;
+  return i->next();
+}
+
+constexpr Row kRows[] = {
+    plain("s_nop", nothing),
+    plain("s_waitcnt", nothing),
+    plain("s_setprio", nothing),
+    plain("s_wakeup", nothing), // sleeping waves wake by themselves
+    plain("s_incperflevel", nothing),
+    plain("s_decperflevel", nothing),
+    plain("s_ttracedata", nothing),
+
+    plain("s_branch", s_branch, Type::None, Type::None, kEndsRun),
+    plain("s_cbranch_scc0", s_cbranch<[](const Wave &w) { return w.scc == 0; }>),
+    plain("s_cbranch_scc1", s_cbranch<[](const Wave &w) { return w.scc != 0; }>),
+    plain("s_cbranch_vccz", s_cbranch<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) == 0; }>),
+    plain("s_cbranch_vccnz", s_cbranch<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) != 0; }>),
+    plain("s_cbranch_execz", s_cbranch<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) == 0; }>),
+    plain("s_cbranch_execnz", s_cbranch<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) != 0; }>),
+    // STATUS.COND_DBG_USER and COND_DBG_SYS are set by debuggers only.
+    plain("s_cbranch_cdbgsys", nothing),
+    plain("s_cbranch_cdbguser", nothing),
+    plain("s_cbranch_cdbgsys_or_user", nothing),
+    plain("s_cbranch_cdbgsys_and_user", nothing),
+
+    plain("s_endpgm", s_endpgm, Type::None, Type::None, kEndsRun),
+    plain("s_endpgm_saved", s_endpgm, Type::None, Type::None, kEndsRun),
+    plain("s_barrier", s_barrier),
+    plain("s_sleep", s_sleep),
+    plain("s_setkill", s_setkill),
+    plain("s_sethalt", s_sethalt),
+    plain("s_sendmsg", s_sendmsg),
+    plain("s_sendmsghalt", s_sendmsghalt),
+    plain("s_trap", s_trap),
+    plain("s_icache_inv", s_icache_inv),
+    plain("s_set_gpr_idx_off", s_set_gpr_idx_off),
+    plain("s_set_gpr_idx_mode", s_set_gpr_idx_mode),
+};
+
+} // namespace
+
+std::span<const Row> soppRows() { return kRows; }
 
 } // namespace luthier::vgpu

@@ -12,6 +12,7 @@ std::span<const Row> sopcRows();
 std::span<const Row> sopkRows();
 std::span<const Row> soppRows();
 std::span<const Row> smemRows();
+std::span<const Row> gwsRows();
 
 namespace LUTHIER_VGPU_LEVEL {
 std::span<const Row> vop1Rows();
@@ -23,6 +24,7 @@ std::span<const Row> mfmaRows();
 std::span<const Row> dsRows();
 std::span<const Row> flatRows();
 std::span<const Row> mubufRows();
+std::span<const Row> mtbufRows();
 } // namespace LUTHIER_VGPU_LEVEL
 
 } // namespace luthier::vgpu

@@ -6,6 +6,7 @@
 #include "vgpu/exec/valu.h"
 
 #include "isa/format.h"
+#include "vgpu/exec/float_math.h"
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
@@ -13,63 +14,73 @@ namespace {
 
 using isa::field;
 
-/// Which lane DPP makes lane n read; -1 when the pattern leads outside.
-int dppSource(u32 control, unsigned n, unsigned lanes) {
-  const unsigned amount = control & 0xf;
-  const unsigned row = n & ~15u;
-  const unsigned inRow = n & 15u;
+/// The bits of MODE's denormal field for f64 and f16.
+constexpr u32 kKeepInputs = mode::kDenormF64 & mode::kDenormF64 >> 1;
+constexpr u32 kKeepOutputs = mode::kDenormF64 & ~kKeepInputs;
+
+/// Which lane DPP makes each lane read, -1 where the pattern leads outside. False for a pattern that does not exist.
+bool dppSources(u32 control, i32 lanes, i32 *source) {
+  const i32 amount = control & 0xf;
+  auto fill = [&](auto pattern) {
+    for (i32 n = 0; n < i32(N); ++n)
+      source[n] = pattern(n, n & 15);
+    return true;
+  };
   if (control <= 0xff) // quad_perm
-    return static_cast<int>((n & ~3u) + (control >> (2 * (n & 3)) & 3));
-  switch (control >> 4) {
-  case 0x10: // row_shl
-    return inRow + amount < 16 ? static_cast<int>(n + amount) : -1;
-  case 0x11: // row_shr
-    return inRow >= amount ? static_cast<int>(n - amount) : -1;
-  case 0x12: // row_ror
-    return static_cast<int>(row + ((inRow - amount) & 15));
-  case 0x15: // row_newbcast
-    return static_cast<int>(row + amount);
-  }
+    return fill([&](i32 n, i32) { return (n & ~3) + i32(control >> (2 * (n & 3)) & 3); });
+  if (control > 0x100 && control <= 0x10f) // row_shl
+    return fill([&](i32 n, i32 inRow) { return inRow + amount < 16 ? n + amount : -1; });
+  if (control > 0x110 && control <= 0x11f) // row_shr
+    return fill([&](i32 n, i32 inRow) { return inRow >= amount ? n - amount : -1; });
+  if (control > 0x120 && control <= 0x12f) // row_ror
+    return fill([&](i32 n, i32 inRow) { return n - inRow + ((inRow - amount) & 15); });
+  if (control >= 0x150 && control <= 0x15f) // row_newbcast
+    return fill([&](i32 n, i32 inRow) { return n - inRow + amount; });
   switch (control) {
   case 0x130: // wave_shl:1
-    return n + 1 < lanes ? static_cast<int>(n + 1) : -1;
+    return fill([&](i32 n, i32) { return n + 1 < lanes ? n + 1 : -1; });
   case 0x134: // wave_rol:1
-    return static_cast<int>((n + 1) % lanes);
+    return fill([&](i32 n, i32) { return (n + 1) & (lanes - 1); });
   case 0x138: // wave_shr:1
-    return static_cast<int>(n) - 1;
+    return fill([&](i32 n, i32) { return n - 1; });
   case 0x13c: // wave_ror:1
-    return static_cast<int>((n + lanes - 1) % lanes);
+    return fill([&](i32 n, i32) { return (n - 1) & (lanes - 1); });
   case 0x140: // row_mirror
-    return static_cast<int>(row + 15 - inRow);
+    return fill([&](i32 n, i32 inRow) { return n - inRow + 15 - inRow; });
   case 0x141: // row_half_mirror
-    return static_cast<int>((n & ~7u) + 7 - (n & 7));
+    return fill([&](i32 n, i32) { return (n & ~7) + 7 - (n & 7); });
   case 0x142: // row_bcast:15
-    return n > 15 ? static_cast<int>((n & 0x30) - 1) : -1;
+    return fill([&](i32 n, i32) { return (n & 0x30) - 1; });
   case 0x143: // row_bcast:31
-    return n > 31 ? 31 : -1;
+    return fill([&](i32 n, i32) { return (n & 0x20) - 1; });
   }
-  return -1;
+  return false;
 }
 
-/// Moves source lanes as DPP says; returns the lanes whose result may be written.
-u64 applyDpp(Wave &w, u32 control, const u32 *from, u32 *to, bool wide) {
-  const u32 pattern = field(control, 8, 9);
-  const bool boundControl = field(control, 19, 1);
-  const u32 bankMask = field(control, 24, 4);
-  const u32 rowMask = field(control, 28, 4);
-  const u64 exec = w.exec();
-  u64 writable = 0;
+/// Moves source lanes as DPP says; `writable` keeps the lanes whose result may be written. A source lane that EXEC
+/// disables counts as out of bounds.
+bool applyDpp(Wave &w, u32 control, const u32 *from, u32 *to, bool wide, u64 &writable) {
+  i32 source[N];
+  if (!dppSources(field(control, 8, 9), static_cast<i32>(w.lanes), source))
+    return false;
+  const u32 *exec = execLanes(w);
+  u32 valid[N];
   for (unsigned n = 0; n < N; ++n) {
-    const int source = dppSource(pattern, n, w.lanes);
-    const bool valid = source >= 0 && (exec >> source & 1);
-    to[n] = valid ? from[source] : 0;
-    if (wide)
-      to[n + N] = valid ? from[source + N] : 0;
-    const bool enabled = (rowMask >> (n / 16) & 1) && (bankMask >> (n / 4 % 4) & 1);
-    if (enabled && (valid || boundControl))
-      writable |= 1ull << n;
+    const u32 lane = static_cast<u32>(source[n]) & (N - 1);
+    valid[n] = source[n] >= 0 ? exec[lane] : 0;
+    to[n] = from[lane] & valid[n];
   }
-  return writable;
+  if (wide)
+    for (unsigned n = 0; n < N; ++n)
+      to[n + N] = from[(static_cast<u32>(source[n]) & (N - 1)) + N] & valid[n];
+  u64 enabled = 0;
+  for (unsigned row = 0; row < 4; ++row)
+    for (unsigned bank = 0; bank < 4; ++bank)
+      if (field(control, 28 + row, 1) && field(control, 24 + bank, 1))
+        enabled |= 0xfull << (16 * row + 4 * bank);
+  const bool boundControl = field(control, 19, 1);
+  writable &= boundControl ? enabled : enabled & compressMask(valid);
+  return true;
 }
 
 /// SDWA selection of a source: a byte, a word or the whole dword, zero- or sign-extended.
@@ -101,48 +112,48 @@ void applySign(Type type, u8 mods, u32 *x) {
   }
 }
 
-/// Multiplies by 2, 4 or 1/2.
+/// f16 denormals as zeros; the host's mode cannot do it, they are normal numbers where it computes.
+void flushF16(Type type, u32 *x) {
+  for (unsigned n = 0; n < N; ++n) {
+    const u32 low = (x[n] & 0x7c00) == 0 ? 0x8000 : 0xffff;
+    const u32 high = type == Type::PkF16 && (x[n] & 0x7c000000) != 0 ? 0xffff0000 : 0x80000000;
+    x[n] &= type == Type::PkF16 ? low | high : low | 0xffff0000;
+  }
+}
+
+/// omod: times 2, 4 or 1/2. Only with output denormals and IEEE mode off; denormals and -0 then become +0.
 template <class T> void applyOmod(u8 omod, u32 *d) {
-  const f32 factor = omod == 1 ? 2.0f : omod == 2 ? 4.0f : 0.5f;
-  for (unsigned n = 0; n < N; ++n)
-    Lane<T>::put(d, n, Lane<T>::get(d, n) * static_cast<T>(factor));
+  const T factor = static_cast<T>(omod == 1 ? 2.0f : omod == 2 ? 4.0f : 0.5f);
+  for (unsigned n = 0; n < N; ++n) {
+    const T x = Lane<T>::get(d, n) * factor;
+    Lane<T>::put(d, n, magnitude(x) < kMinNormal<T> ? T(0) : x);
+  }
 }
 
 /// Clamps to [0, 1]; NaN becomes 0 under DX10_CLAMP.
 template <class T> void applyClamp(bool dx10, u32 *d) {
   for (unsigned n = 0; n < N; ++n) {
     const T x = Lane<T>::get(d, n);
-    T y = x < T(0) ? T(0) : x > T(1) ? T(1) : x;
-    if (x != x && dx10)
-      y = T(0);
-    Lane<T>::put(d, n, y == T(0) ? T(0) : y);
+    const T y = x > T(0) ? (x > T(1) ? T(1) : x) : T(0);
+    Lane<T>::put(d, n, x != x && !dx10 ? x : y);
   }
 }
 
+template <class T> void applyOutput(const Wave &w, const Inst &i, u32 denormField, u32 *d) {
+  const bool keepsDenormals = w.mode & denormField & denormField << 1; // the upper bit of two: outputs
+  if (i.omod && !keepsDenormals && !(w.mode & mode::kIeee))
+    applyOmod<T>(i.omod, d);
+  if (i.flags & kClamp)
+    applyClamp<T>(w.mode & mode::kDx10Clamp, d);
+}
+
 void applyOutput(const Wave &w, const Inst &i, Type type, u32 *d) {
-  const bool dx10 = w.mode & mode::kDx10Clamp;
-  switch (type) {
-  case Type::F32:
-    if (i.omod)
-      applyOmod<f32>(i.omod, d);
-    if (i.flags & kClamp)
-      applyClamp<f32>(dx10, d);
-    break;
-  case Type::F64:
-    if (i.omod)
-      applyOmod<f64>(i.omod, d);
-    if (i.flags & kClamp)
-      applyClamp<f64>(dx10, d);
-    break;
-  case Type::F16:
-    if (i.omod)
-      applyOmod<f16>(i.omod, d);
-    if (i.flags & kClamp)
-      applyClamp<f16>(dx10, d);
-    break;
-  default:
-    break;
-  }
+  if (type == Type::F32)
+    applyOutput<f32>(w, i, mode::kDenormF32, d);
+  else if (type == Type::F64)
+    applyOutput<f64>(w, i, mode::kDenormF64, d);
+  else if (type == Type::F16)
+    applyOutput<f16>(w, i, mode::kDenormF64, d);
 }
 
 /// Puts results where SDWA's DST_SEL says, treating the rest of the dword as DST_U says.
@@ -159,14 +170,12 @@ void applySdwaDestination(u32 control, const u32 *old, u32 *d) {
     const u32 x = d[n] & low;
     u32 y = x << shift;
     if (unused == 1 && (x >> (width - 1) & 1))
-      y |= ~(low << shift) & ~(mask - 1) & (shift + width < 32 ? ~0u << (shift + width) : 0u);
+      y |= shift + width < 32 ? ~0u << (shift + width) : 0u;
     else if (unused == 2)
       y |= old[n] & ~mask;
     d[n] = y;
   }
 }
-
-const Inst *unsupportedClamp(Wave &w, const Inst *i) { return w.illegal(i, "integer clamp is not supported for it"); }
 
 } // namespace
 
@@ -190,12 +199,37 @@ u64 specialSource(const Wave &w, u32 code) {
   return 0;
 }
 
+void updateExecLanes(Wave &w) {
+  w.execLanesFor = w.exec();
+  expandMask(w.execLanesFor, w.execLanes);
+}
+
+const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
+  const u64 value = scalarSource(w, i, n);
+  u32 *out = w.tmp[n];
+  for (unsigned k = 0; k < N; ++k)
+    out[k] = static_cast<u32>(value);
+  if (wide)
+    for (unsigned k = 0; k < N; ++k)
+      out[k + N] = static_cast<u32>(value >> 32);
+  return out;
+}
+
 const Inst *general(Wave &w, const Inst *i) {
   const Row &row = *i->row;
-  if ((i->flags & kClamp) && !isFloat(row.dst) && !(row.traits & kWritesMask))
-    return unsupportedClamp(w, i);
+  LaneLoop loop = row.loop;
+  // Of a compare, clamp only asks for exceptions to be signalled.
+  if ((i->flags & kClamp) && !isFloat(row.dst) && row.dst != Type::Mask) {
+    if (!row.clamped)
+      return w.illegal(i, "has the clamp bit set, which the virtual GPU does not support for it");
+    loop = row.clamped;
+  }
+  const u32 f16Denormals = w.mode & mode::kDenormF64;
+  if ((row.dst == Type::F16 || row.dst == Type::PkF16) && (w.mode & mode::kFp16Overflow))
+    return w.illegal(i, "runs with MODE.FP16_OVFL, which the virtual GPU does not support");
 
   LaneArgs args{};
+  args.mode = w.mode;
   u64 writable = w.exec();
   for (unsigned n = 0; n < 3 && row.src[n] != Type::None && row.src[n] != Type::Mask; ++n) {
     const Type type = row.src[n];
@@ -203,25 +237,26 @@ const Inst *general(Wave &w, const Inst *i) {
     const u32 *lanes = wide ? sourceLanes<true>(w, *i, n) : sourceLanes<false>(w, *i, n);
     u32 *out = w.tmp[n];
     const u8 mods = i->srcMods[n];
-    const bool sdwa = (i->flags & kSdwa) && n < 2;
-    const bool dpp = (i->flags & kDpp) && n == 0;
-    if (sdwa) {
+    const bool flush = (type == Type::F16 || type == Type::PkF16) && !(f16Denormals & kKeepInputs);
+    if (type == Type::PkF16 && (mods & (kAbs | kNeg)))
+      return w.illegal(i, "has modifiers on a packed source, which the virtual GPU does not support");
+    if ((i->flags & kSdwa) && n < 2) {
       applySdwaSelect(field(i->control, n == 0 ? 16 : 24, 3), field(i->control, n == 0 ? 19 : 27, 1), lanes, out);
-    } else if (dpp) {
-      // DPP permutes: it needs a copy of the lanes even when they already are a temporary.
-      u32 copy[2 * N];
-      memcpy(copy, lanes, wide ? sizeof copy : sizeof copy / 2);
-      writable &= applyDpp(w, i->control, copy, out, wide);
+    } else if ((i->flags & kDpp) && n == 0) {
+      if (!applyDpp(w, i->control, lanes, out, wide, writable))
+        return w.illegal(i, "has a DPP control that does not exist");
     } else if ((mods & kOpSel) && is16(type)) {
       for (unsigned k = 0; k < N; ++k)
         out[k] = lanes[k] >> 16;
-    } else if (mods & (kAbs | kNeg)) {
+    } else if ((mods & (kAbs | kNeg)) || flush) {
       memmove(out, lanes, (wide ? 2 : 1) * N * sizeof(u32));
     } else {
       out = const_cast<u32 *>(lanes);
     }
     if ((mods & (kAbs | kNeg)) && isFloat(type))
       applySign(type, mods, out);
+    if (flush)
+      flushF16(type, out);
     args.s[n] = out;
   }
   if (row.traits & kReadsMask) {
@@ -234,7 +269,7 @@ const Inst *general(Wave &w, const Inst *i) {
   }
   args.out = w.tmp[4];
   args.d = w.tmp[5];
-  row.loop(args);
+  loop(args);
 
   if (row.traits & kWritesMask) {
     const u64 mask = compressMask(args.out) & writable;
@@ -246,6 +281,8 @@ const Inst *general(Wave &w, const Inst *i) {
     }
   }
   applyOutput(w, *i, row.dst, args.d);
+  if ((row.dst == Type::F16 || row.dst == Type::PkF16) && !(f16Denormals & kKeepOutputs))
+    flushF16(row.dst, args.d);
   u32 *d = w.v[i->dst];
   if (i->flags & kSdwa) {
     applySdwaDestination(i->control, d, args.d);

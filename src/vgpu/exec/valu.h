@@ -5,7 +5,8 @@
 //     op<[](f32 a, f32 b) { return a + b; }>("v_add_f32")
 //
 // The lambda's parameter types are the operand types. MaskIn reads a lane mask, MaskOut & writes one, LaneId is the
-// lane's number. The lane loop is instantiated once; a handler for the plain case (no modifiers) calls it inline.
+// lane's number, Mode the MODE register. A handler for the plain case (no modifiers) has the lane loop inline, once for
+// a full EXEC and once for a partial one; the general path (valu.cc) calls the loop through the row.
 #pragma once
 
 #include "vgpu/exec/lanes.h"
@@ -14,6 +15,10 @@
 #include <type_traits>
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
+
+/// Executes any row that has a lane loop, with SDWA, DPP, op_sel, abs, neg, omod and clamp as the instruction says, and
+/// in the modes that the plain handlers leave to it.
+const Inst *general(Wave &w, const Inst *i);
 
 template <class F> struct Signature;
 template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> {
@@ -26,7 +31,8 @@ template <class... A> struct ArgList {
 };
 
 template <class A>
-inline constexpr bool isValue = !std::is_same_v<A, MaskIn> && !std::is_same_v<A, MaskOut &> && !std::is_same_v<A, LaneId>;
+inline constexpr bool isValue = !std::is_same_v<A, MaskIn> && !std::is_same_v<A, MaskOut &> &&
+                                !std::is_same_v<A, LaneId> && !std::is_same_v<A, Mode>;
 
 /// The number of value operands before parameter `I`: which source it is.
 template <class... A> constexpr unsigned valuesBefore(unsigned index) {
@@ -45,34 +51,57 @@ template <class A, unsigned SrcIndex>
     return (out);
   else if constexpr (std::is_same_v<A, LaneId>)
     return LaneId{i};
+  else if constexpr (std::is_same_v<A, Mode>)
+    return Mode{args.mode};
   else
     return Lane<A>::get(args.s[SrcIndex], i);
 }
 
+/// Writes a result to lane i of `d`, where the dword mask `m` says so.
+template <class T> [[gnu::always_inline]] inline void putMasked(u32 *d, unsigned i, const T &x, u32 m) {
+  if constexpr (sizeof(T) == 8) {
+    const u64 y = bits<u64>(x);
+    d[i] = m ? static_cast<u32>(y) : d[i];
+    d[i + N] = m ? static_cast<u32>(y >> 32) : d[i + N];
+  } else {
+    u32 y;
+    Lane<T>::put(&y, 0, x);
+    d[i] = m ? y : d[i];
+  }
+}
+
 template <auto F, class Result, class List> struct Loop;
 template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>> {
+  static constexpr bool compares = std::is_same_v<Result, bool>;
   static constexpr bool writesMask = (std::is_same_v<A, MaskOut &> || ...);
   static constexpr bool readsMask = (std::is_same_v<A, MaskIn> || ...);
+  template <class T> static constexpr bool isF16 = std::is_same_v<T, f16> || std::is_same_v<T, Half2>;
+  static constexpr bool usesF16 = isF16<Result> || (isF16<A> || ...);
   static constexpr unsigned values = (unsigned(isValue<A>) + ... + 0u);
 
   template <size_t... I>
-  [[gnu::always_inline]] static void lanes(const LaneArgs &args, std::index_sequence<I...>) {
+  [[gnu::always_inline]] static Result lane(const LaneArgs &args, unsigned i, MaskOut &out, std::index_sequence<I...>) {
+    [[clang::always_inline]] return F(laneArgument<A, valuesBefore<A...>(I)>(args, i, out)...);
+  }
+
+  /// `mask`: which lanes of `d` are written, a dword per lane; null for all.
+  template <bool Masked> [[gnu::always_inline]] static void lanes(const LaneArgs &args, const u32 *mask) {
     // Lanes are independent: a destination that is also a source overlaps only lane by lane.
-#pragma clang loop vectorize(assume_safety)
+#pragma clang loop vectorize(assume_safety) vectorize_width(kVectorLanes)
     for (unsigned i = 0; i < N; ++i) {
       MaskOut out;
-      if constexpr (std::is_same_v<Result, bool>) {
-        args.out[i] = F(laneArgument<A, valuesBefore<A...>(I)>(args, i, out)...) ? ~0u : 0;
-      } else {
-        const Result result = F(laneArgument<A, valuesBefore<A...>(I)>(args, i, out)...);
-        if constexpr (writesMask)
-          args.out[i] = out.set ? ~0u : 0;
+      const Result result = lane(args, i, out, std::index_sequence_for<A...>());
+      if constexpr (writesMask)
+        args.out[i] = out.set ? ~0u : 0;
+      if constexpr (compares)
+        args.out[i] = result ? ~0u : 0;
+      else if constexpr (Masked)
+        putMasked<Result>(args.d, i, result, mask[i]);
+      else
         Lane<Result>::put(args.d, i, result);
-      }
     }
   }
-  [[gnu::always_inline]] static void inlined(const LaneArgs &args) { lanes(args, std::index_sequence_for<A...>()); }
-  static void run(const LaneArgs &args) { inlined(args); }
+  static void run(const LaneArgs &args) { lanes<false>(args, nullptr); }
 
   template <unsigned K> static constexpr Type sourceType() {
     Type type = Type::None;
@@ -90,7 +119,11 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
 
   /// The plain case: no modifier, sources straight from registers.
   static const Inst *handler(Wave &w, const Inst *i) {
+    if constexpr (usesF16)
+      if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64) [[unlikely]]
+        return general(w, i);
     LaneArgs args;
+    u32 in[readsMask ? N : 1], out[compares || writesMask ? N : 1]; // here, so that they stay in host registers
     if constexpr (values > 0)
       args.s[0] = sourceLanes<wide<0>()>(w, *i, 0);
     if constexpr (values > 1)
@@ -99,46 +132,45 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       args.s[2] = sourceLanes<wide<2>()>(w, *i, 2);
     if constexpr (readsMask) {
       // The mask is the source after the values, VCC when the row reads VCC beside three sources (v_div_fmas).
-      expandMask(values < 3 ? scalarSource(w, *i, values) : w.vcc(), w.tmp[3]);
-      args.in = w.tmp[3];
+      expandMask(values < 3 ? scalarSource(w, *i, values) : w.vcc(), in);
+      args.in = in;
     }
-    args.out = w.tmp[4];
-    if constexpr (std::is_same_v<Result, bool>) {
-      inlined(args);
-      return finishCompare(w, i);
+    args.out = out;
+    args.mode = w.mode;
+    const u64 exec = w.exec();
+    if constexpr (compares) {
+      lanes<false>(args, nullptr);
+      const u64 mask = compressMask(args.out) & exec;
+      w.setScalar64(i->sdst, mask);
+      if (i->row->traits & kWritesExec)
+        w.setExec(mask);
     } else {
-      if (w.exec() == w.allLanes()) [[likely]] {
-        args.d = w.v[i->dst];
-        inlined(args);
-      } else {
-        args.d = w.tmp[5];
-        run(args);
-        blend(w, w.v[i->dst], w.tmp[5], sizeof(Result) == 8 ? 2 : 1);
-      }
+      args.d = w.v[i->dst];
+      if (exec == w.allLanes()) [[likely]]
+        lanes<false>(args, nullptr);
+      else
+        lanes<true>(args, execLanes(w));
       if constexpr (writesMask)
-        w.setScalar64(i->sdst, compressMask(args.out) & w.exec());
-      return i->next();
+        w.setScalar64(i->sdst, compressMask(args.out) & exec);
     }
-  }
-
-  [[gnu::always_inline]] static const Inst *finishCompare(Wave &w, const Inst *i) {
-    const u64 mask = compressMask(w.tmp[4]) & w.exec();
-    w.setScalar64(i->sdst, mask);
-    if (i->row->traits & kWritesExec)
-      w.setExec(mask);
     return i->next();
   }
 };
 
+template <auto F> struct LoopOf {
+  using S = Signature<decltype(&decltype(F)::operator())>;
+  using type = Loop<F, typename S::Result, typename S::template Args<ArgList>>;
+};
+
 /// A row for the lane function F.
 template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0) {
-  using S = Signature<decltype(&decltype(F)::operator())>;
-  using L = Loop<F, typename S::Result, typename S::template Args<ArgList>>;
+  using S = typename LoopOf<F>::S;
+  using L = typename LoopOf<F>::type;
   Row row;
   row.mnemonic = mnemonic;
   row.handler = &L::handler;
   row.loop = &L::run;
-  if constexpr (std::is_same_v<typename S::Result, bool>) {
+  if constexpr (L::compares) {
     row.dst = Type::Mask;
     traits |= kWritesMask;
   } else {
@@ -161,13 +193,17 @@ template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0
   return row;
 }
 
+/// The same for an integer instruction, with the lane function for when its clamp bit is set.
+template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic, uint8_t traits = 0) {
+  Row row = op<F>(mnemonic, traits);
+  row.clamped = &LoopOf<Clamped>::type::run;
+  return row;
+}
+
 /// A row for an instruction that needs the whole wave and does everything itself.
 constexpr Row raw(std::string_view mnemonic, Handler handler, Type dst, Type s0 = Type::None, Type s1 = Type::None,
                   Type s2 = Type::None, uint8_t traits = 0) {
   return Row{mnemonic, handler, nullptr, dst, {s0, s1, s2}, traits};
 }
-
-/// Executes any row that has a lane loop, with SDWA, DPP, op_sel, abs, neg, omod and clamp as the instruction says.
-const Inst *general(Wave &w, const Inst *i);
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

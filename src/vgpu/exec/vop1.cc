@@ -1,10 +1,189 @@
-// VOP1.
+// VOP1: vector instructions with one source (manual, section 12.8).
+//
+// Left out: v_exp_legacy_f32 and v_log_legacy_f32 (the manual does not say what "legacy semantics" are) and
+// v_screen_partition_4se_b32 (graphics).
 
+#include "vgpu/exec/float_math.h"
 #include "vgpu/exec/tables.h"
 #include "vgpu/exec/valu.h"
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-std::span<const Row> vop1Rows() { return {}; }
+namespace {
+
+const Inst *nothing(Wave &, const Inst *i) { return i->next(); }
+
+// Not the lane loop: compilers unroll a loop that only copies, and then copy dword by dword.
+const Inst *v_mov_b32(Wave &w, const Inst *i) {
+  const u32 *from = sourceLanes<false>(w, *i, 0);
+  u32 *to = w.v[i->dst];
+  if (w.exec() == w.allLanes())
+    memmove(to, from, N * sizeof(u32));
+  else
+    blend(w, to, from, 1);
+  return i->next();
+}
+constexpr Row moveRow() {
+  Row row = op<[](u32 a) { return a; }>("v_mov_b32");
+  row.handler = v_mov_b32;
+  return row;
+}
+
+const Inst *v_readfirstlane_b32(Wave &w, const Inst *i) {
+  const u64 exec = w.exec();
+  const unsigned lane = exec ? static_cast<unsigned>(__builtin_ctzll(exec)) : 0;
+  w.s[i->dst] = i->srcKind[0] == SrcKind::Vgpr ? w.v[i->src[0].reg][lane] : static_cast<u32>(scalarSource(w, *i, 0));
+  return i->next();
+}
+
+const Inst *v_swap_b32(Wave &w, const Inst *i) {
+  const u32 *exec = execLanes(w);
+  u32 *a = w.v[i->dst];
+  u32 *b = w.v[i->src[0].reg];
+  for (unsigned n = 0; n < N; ++n) {
+    const u32 difference = (a[n] ^ b[n]) & exec[n];
+    a[n] ^= difference;
+    b[n] ^= difference;
+  }
+  return i->next();
+}
+
+// Both registers are AccVGPRs; the encoding gives their numbers like those of VGPRs.
+const Inst *v_accvgpr_mov_b32(Wave &w, const Inst *i) {
+  blend(w, w.v[kAccBase + i->dst], w.v[kAccBase + i->src[0].reg], 1);
+  return i->next();
+}
+
+/// Clamp makes these conversions signal inexact results and nothing else.
+template <auto F> constexpr Row conversion(std::string_view mnemonic) {
+  Row row = op<F>(mnemonic);
+  row.clamped = row.loop;
+  return row;
+}
+
+/// f16 to integer. A 16-bit value is finite or at least 65536 in f32.
+template <class I> [[gnu::always_inline]] inline I saturatedF16(f16 x) {
+  constexpr bool isSigned = I(-1) < I(0);
+  constexpr i32 kMax = isSigned ? 32767 : 65535;
+  constexpr i32 kMin = isSigned ? -32768 : 0;
+  const i32 n = saturated<i32>(static_cast<f32>(x));
+  return static_cast<I>(n > kMax ? kMax : n < kMin ? kMin : n);
+}
+
+/// f16 to a normalised 16-bit integer: `scale` is 1.0, and Low the smallest value that is not clamped.
+template <i32 Low, i32 Scale> [[gnu::always_inline]] inline i32 normalisedF16(f16 x) {
+  const f32 y = static_cast<f32>(x) * static_cast<f32>(Scale);
+  const f32 z = y > f32(Low) ? (y < f32(Scale) ? y : f32(Scale)) : f32(Low);
+  return isNan(x) ? 0 : static_cast<i32>(__builtin_rintf(z));
+}
+
+[[gnu::always_inline]] inline f32 reciprocal(f32 x) { return flushed(1.0f / flushed(x)); }
+
+/// In f64: the rounding of an f32 square root alone could cost the result more than an ulp.
+[[gnu::always_inline]] inline f32 reciprocalSqrt(f32 x) {
+  return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(flushed(x))));
+}
+
+[[gnu::always_inline]] inline f16 half(f32 x) { return static_cast<f16>(x); }
+
+constexpr Row kRows[] = {
+    raw("v_nop", nothing, Type::None),
+    raw("v_clrexcp", nothing, Type::None), // no exception state is kept
+    moveRow(),
+    raw("v_readfirstlane_b32", v_readfirstlane_b32, Type::U32, Type::U32, Type::None, Type::None, kScalarDst),
+    raw("v_swap_b32", v_swap_b32, Type::U32, Type::U32),
+    raw("v_accvgpr_mov_b32", v_accvgpr_mov_b32, Type::U32, Type::U32),
+
+    op<[](u32 a) { return ~a; }>("v_not_b32"),
+    op<[](u32 a) { return __builtin_bitreverse32(a); }>("v_bfrev_b32"),
+    op<[](u32 a) { return a ? u32(__builtin_clz(a)) : ~0u; }>("v_ffbh_u32"),
+    op<[](u32 a) { return a ? u32(__builtin_ctz(a)) : ~0u; }>("v_ffbl_b32"),
+    op<[](i32 a) {
+      const u32 differs = u32(a) ^ u32(a >> 31);
+      return differs ? u32(__builtin_clz(differs)) : ~0u;
+    }>("v_ffbh_i32"),
+    op<[](u32 a) {
+      const i32 low = i16(a), high = i16(a >> 16);
+      return u32(low < 0 ? 0 : low > 255 ? 255 : low) | u32(high < 0 ? 0 : high > 255 ? 255 : high) << 8;
+    }>("v_sat_pk_u8_i16"),
+
+    conversion<[](f64 a) { return saturated<i32>(a); }>("v_cvt_i32_f64"),
+    conversion<[](f64 a) { return saturated<u32>(a); }>("v_cvt_u32_f64"),
+    conversion<[](f32 a) { return saturated<i32>(a); }>("v_cvt_i32_f32"),
+    conversion<[](f32 a) { return saturated<u32>(a); }>("v_cvt_u32_f32"),
+    conversion<[](f16 a) { return saturatedF16<i16>(a); }>("v_cvt_i16_f16"),
+    conversion<[](f16 a) { return saturatedF16<u16>(a); }>("v_cvt_u16_f16"),
+    // In f64, where adding a half is exact.
+    conversion<[](f32 a) { return saturated<i32>(__builtin_floor(f64(a) + 0.5)); }>("v_cvt_rpi_i32_f32"),
+    conversion<[](f32 a) { return saturated<i32>(__builtin_floorf(a)); }>("v_cvt_flr_i32_f32"),
+    conversion<[](f16 a) { return i16(normalisedF16<-32767, 32767>(a)); }>("v_cvt_norm_i16_f16"),
+    conversion<[](f16 a) { return u16(normalisedF16<0, 65535>(a)); }>("v_cvt_norm_u16_f16"),
+
+    op<[](i32 a) { return f64(a); }>("v_cvt_f64_i32"),
+    op<[](u32 a) { return f64(a); }>("v_cvt_f64_u32"),
+    op<[](i32 a) { return f32(a); }>("v_cvt_f32_i32"),
+    op<[](u32 a) { return f32(a); }>("v_cvt_f32_u32"),
+    op<[](i16 a) { return half(f32(a)); }>("v_cvt_f16_i16"),
+    op<[](u16 a) { return half(f32(a)); }>("v_cvt_f16_u16"),
+    op<[](u32 a) { return f32(i32(a & 0xff)); }>("v_cvt_f32_ubyte0"),
+    op<[](u32 a) { return f32(i32(a >> 8 & 0xff)); }>("v_cvt_f32_ubyte1"),
+    op<[](u32 a) { return f32(i32(a >> 16 & 0xff)); }>("v_cvt_f32_ubyte2"),
+    op<[](u32 a) { return f32(i32(a >> 24)); }>("v_cvt_f32_ubyte3"),
+    op<[](u32 a) { return f32(i32(a << 28) >> 28) * 0.0625f; }>("v_cvt_off_f32_i4"),
+    op<[](f64 a) { return f32(a); }>("v_cvt_f32_f64"),
+    op<[](f32 a) { return f64(a); }>("v_cvt_f64_f32"),
+    op<[](f32 a) { return half(a); }>("v_cvt_f16_f32"),
+    op<[](f16 a) { return f32(a); }>("v_cvt_f32_f16"),
+
+    op<[](f32 a) { return __builtin_truncf(a); }>("v_trunc_f32"),
+    op<[](f32 a) { return __builtin_ceilf(a); }>("v_ceil_f32"),
+    op<[](f32 a) { return __builtin_roundevenf(a); }>("v_rndne_f32"),
+    op<[](f32 a) { return __builtin_floorf(a); }>("v_floor_f32"),
+    op<[](f32 a) { return fraction(a, __builtin_floorf(a)); }>("v_fract_f32"),
+    op<[](f64 a) { return __builtin_trunc(a); }>("v_trunc_f64"),
+    op<[](f64 a) { return __builtin_ceil(a); }>("v_ceil_f64"),
+    op<[](f64 a) { return __builtin_roundeven(a); }>("v_rndne_f64"),
+    op<[](f64 a) { return __builtin_floor(a); }>("v_floor_f64"),
+    op<[](f64 a) { return fraction(a, __builtin_floor(a)); }>("v_fract_f64"),
+    op<[](f16 a) { return half(__builtin_truncf(f32(a))); }>("v_trunc_f16"),
+    op<[](f16 a) { return half(__builtin_ceilf(f32(a))); }>("v_ceil_f16"),
+    op<[](f16 a) { return half(__builtin_roundevenf(f32(a))); }>("v_rndne_f16"),
+    op<[](f16 a) { return half(__builtin_floorf(f32(a))); }>("v_floor_f16"),
+    op<[](f16 a) {
+      const f32 d = f32(a) - __builtin_floorf(f32(a));
+      return half(d > 0x1.ffcp-1f ? 0x1.ffcp-1f : d);
+    }>("v_fract_f16"),
+
+    // f32: denormals are flushed in every mode, on the way in and out.
+    op<[](f32 a) { return reciprocal(a); }>("v_rcp_f32"),
+    op<[](f32 a) { return reciprocal(a); }>("v_rcp_iflag_f32"),
+    op<[](f32 a) { return reciprocalSqrt(a); }>("v_rsq_f32"),
+    op<[](f32 a) { return __builtin_sqrtf(flushed(a)); }>("v_sqrt_f32"),
+    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_f32"),
+    op<[](f32 a) { return log2(a); }>("v_log_f32"),
+    op<[](f32 a) { return sine<false>(a); }>("v_sin_f32"),
+    op<[](f32 a) { return sine<true>(a); }>("v_cos_f32"),
+    op<[](f64 a) { return 1.0 / a; }>("v_rcp_f64"),
+    op<[](f64 a) { return 1.0 / __builtin_sqrt(a); }>("v_rsq_f64"),
+    op<[](f64 a) { return __builtin_sqrt(a); }>("v_sqrt_f64"),
+    op<[](f16 a) { return half(1.0f / f32(a)); }>("v_rcp_f16"),
+    op<[](f16 a) { return half(1.0f / __builtin_sqrtf(f32(a))); }>("v_rsq_f16"),
+    op<[](f16 a) { return half(__builtin_sqrtf(f32(a))); }>("v_sqrt_f16"),
+    op<[](f16 a) { return half(exp2(f32(a))); }>("v_exp_f16"),
+    op<[](f16 a) { return half(log2(f32(a))); }>("v_log_f16"),
+    op<[](f16 a) { return half(sine<false>(f32(a))); }>("v_sin_f16"),
+    op<[](f16 a) { return half(sine<true>(f32(a))); }>("v_cos_f16"),
+
+    op<[](f64 a) { return frexpExponent(a); }>("v_frexp_exp_i32_f64"),
+    op<[](f64 a) { return frexpMantissa(a); }>("v_frexp_mant_f64"),
+    op<[](f32 a) { return frexpExponent(a); }>("v_frexp_exp_i32_f32"),
+    op<[](f32 a) { return frexpMantissa(a); }>("v_frexp_mant_f32"),
+    op<[](f16 a) { return i16(frexpExponent(f32(a))); }>("v_frexp_exp_i16_f16"),
+    op<[](f16 a) { return half(frexpMantissa(f32(a))); }>("v_frexp_mant_f16"),
+};
+
+} // namespace
+
+std::span<const Row> vop1Rows() { return kRows; }
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

@@ -28,7 +28,10 @@ public:
   struct Range {
     uint64_t begin = 0;
     uint64_t end = 0;
-    bool contains(uint64_t address, uint64_t size) const { return address >= begin && address + size <= end; }
+    /// Also right where address + size does not fit 64 bits.
+    bool contains(uint64_t address, uint64_t size) const {
+      return address >= begin && address <= end && size <= end - address;
+    }
   };
 
   AddressSpace();
@@ -41,7 +44,9 @@ public:
   void unmap(uint64_t begin, uint64_t size, DeviceMask devices);
 
   /// True when the GPUs in `device` (normally one bit) may access every byte of [address, address + size).
-  bool allows(uint64_t address, uint64_t size, DeviceMask device) const {
+  [[gnu::always_inline]] bool allows(uint64_t address, uint64_t size, DeviceMask device) const {
+    if (address + size < address)
+      return false;
     for (uint64_t page = address / kPageSize, last = (address + size - 1) / kPageSize; page <= last; ++page)
       if ((pageMask(page) & device) != device)
         return false;
@@ -66,7 +71,7 @@ private:
     std::atomic<Leaf *> leaves[kEntries];
   };
 
-  DeviceMask pageMask(uint64_t page) const {
+  [[gnu::always_inline]] DeviceMask pageMask(uint64_t page) const {
     if (page >> (3 * kLevelBits))
       return 0;
     const Node *node = root_[page >> (2 * kLevelBits)].load(std::memory_order_acquire);

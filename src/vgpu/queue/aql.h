@@ -118,14 +118,14 @@ private:
   amd_queue_t *const queue_;
   volatile Packet *const ring_;
   const uint64_t size_;
-  std::atomic<uint64_t> next_;        ///< the packet to look at next
-  std::atomic<bool> failed_{false};   ///< nothing more is run
-  std::atomic<bool> faulted_{false};  ///< a kernel faulted; `fault_` says how
+  std::atomic<uint64_t> next_;       ///< the packet to look at next
+  std::atomic<bool> failed_{false};  ///< nothing more is run
+  std::atomic<bool> faulted_{false}; ///< a kernel faulted; `fault_` says how
 
   std::mutex mutex_;
   std::condition_variable finished_;
-  std::deque<InFlight> inFlight_;     ///< oldest first
-  size_t running_ = 0;                ///< launches whose callback has not returned
+  std::deque<InFlight> inFlight_; ///< oldest first
+  size_t running_ = 0;            ///< launches whose callback has not returned
   Fault fault_;
 
   std::shared_ptr<ScratchRing> scratch_;

@@ -75,8 +75,8 @@ void AqlQueue::kernelDispatch(uint64_t index) {
     if (!provideScratch(packet.private_segment_size))
       return;
     launch.scratch = scratchRing();
-    scratchOnce = shared(queue_->queue_properties).load(std::memory_order_acquire) &
-                  AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
+    scratchOnce =
+        shared(queue_->queue_properties).load(std::memory_order_acquire) & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
   }
 
   const hsa_signal_t completion = packet.completion_signal;

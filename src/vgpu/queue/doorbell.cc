@@ -12,8 +12,8 @@ namespace luthier::vgpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kBusyFor = std::chrono::microseconds(200); ///< yields only, this long after the last packet
-constexpr auto kFirstSleep = std::chrono::microseconds(20);
+constexpr auto kBusyFor = std::chrono::microseconds(50); ///< yields only, this long after the last packet
+constexpr auto kFirstSleep = std::chrono::microseconds(10);
 constexpr auto kLongestSleep = std::chrono::microseconds(1000);
 
 } // namespace
@@ -68,7 +68,7 @@ void DoorbellPoller::threadMain() {
       sched_yield();
     } else {
       std::this_thread::sleep_for(sleep);
-      sleep = std::min(kLongestSleep, sleep + sleep / 2);
+      sleep = std::min(kLongestSleep, sleep + sleep / 4);
     }
     lock.lock();
   }

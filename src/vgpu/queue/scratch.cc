@@ -44,8 +44,8 @@ bool AqlQueue::reclaimScratch() {
   scratchTmpring_ = 0;
   storeSignal(host(), signal, queue_code::kScratchReclaim);
   return waitUntil([&] {
-    return loadSignal(signal) == 0 && !(shared(queue_->queue_properties).load(std::memory_order_acquire) &
-                                        AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
+    return loadSignal(signal) == 0 &&
+           !(shared(queue_->queue_properties).load(std::memory_order_acquire) & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE);
   });
 }
 

@@ -52,8 +52,8 @@ bool holds(uint32_t value, unsigned function, uint32_t reference) {
 
 } // namespace
 
-SdmaQueue::SdmaQueue(uint64_t id, Device &device, QueueHost &host, void *ring, uint64_t ringBytes,
-                     uint64_t *readIndex, volatile uint64_t *doorbell)
+SdmaQueue::SdmaQueue(uint64_t id, Device &device, QueueHost &host, void *ring, uint64_t ringBytes, uint64_t *readIndex,
+                     volatile uint64_t *doorbell)
     : Queue(id, device, host), ring_(static_cast<const std::byte *>(ring)), ringBytes_(ringBytes),
       readIndex_(readIndex), doorbell_(doorbell) {}
 
@@ -178,7 +178,8 @@ bool SdmaQueue::copyRect(const uint32_t *words) {
       const std::byte *from =
           access(source.row(y, z, shift), width << shift, false, "the source of a rectangular copy");
       std::byte *to =
-          from ? access(target.row(y, z, shift), width << shift, true, "the destination of a rectangular copy") : nullptr;
+          from ? access(target.row(y, z, shift), width << shift, true, "the destination of a rectangular copy")
+               : nullptr;
       if (!to)
         return false;
       std::memmove(to, from, width << shift);
@@ -239,7 +240,8 @@ std::byte *SdmaQueue::access(uint64_t address, uint64_t size, bool write, const 
   fault.kind = Fault::Kind::Memory;
   fault.write = write;
   fault.address = address;
-  for (uint64_t page = plain; page < plain + size; page = (page / AddressSpace::kPageSize + 1) * AddressSpace::kPageSize)
+  for (uint64_t page = plain; page < plain + size;
+       page = (page / AddressSpace::kPageSize + 1) * AddressSpace::kPageSize)
     if (!device().memory().allows(page, 1, device().mask())) {
       fault.address = page | (address & AddressSpace::kUserPointerTag);
       break;

@@ -19,10 +19,10 @@ bool isSignalType(HSA_EVENTTYPE type) { return type == HSA_EVENTTYPE_SIGNAL || t
 struct EventTable::Waiter {
   std::condition_variable wake;
   struct Entry {
-    Event *event;
+    Event *event = nullptr;
     bool activated = false;
     bool destroyed = false;
-    std::optional<MemoryFault> fault;
+    std::optional<MemoryFault> fault = std::nullopt;
   };
   std::vector<Entry> entries;
 
@@ -41,9 +41,7 @@ struct EventTable::Event {
   std::vector<Waiter *> waiters;
 };
 
-EventTable::EventTable(uint64_t *mailboxes) : mailboxes_(mailboxes) {
-  std::fill_n(mailboxes_, kMaxSignalEvents, kEmptyMailbox);
-}
+EventTable::EventTable(uint64_t *mailboxes) : mailboxes_(mailboxes) {}
 
 EventTable::~EventTable() {
   for (auto &[id, event] : events_)
@@ -77,8 +75,10 @@ HSAKMT_STATUS EventTable::create(const HsaEventDescriptor &descriptor, bool manu
   handle->EventData.EventData.SyncVar = descriptor.SyncVar;
   handle->EventData.HWData1 = id;
   handle->EventData.HWData3 = id;
-  if (isSignal)
+  if (isSignal) {
+    std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox);
     handle->EventData.HWData2 = reinterpret_cast<uint64_t>(&mailboxes_[id]);
+  }
   auto made = std::make_unique<Event>();
   made->handle = handle;
   made->type = descriptor.EventType;

@@ -1,8 +1,8 @@
 // Kernel-driver events: what HSA signals sleep on.
 //
-// An event is set by a finished packet, by hsaKmtSetEvent, by an SDMA trap, or by a shader that writes the event's id to
-// its mailbox and sends an interrupt message. Semantics follow the kernel driver: setting an auto-reset event releases
-// everybody who waits for it at that moment and only stays set when nobody does.
+// An event is set by a finished packet, by hsaKmtSetEvent, by an SDMA trap, or by a shader that writes the event's id
+// to its mailbox and sends an interrupt message. Semantics follow the kernel driver: setting an auto-reset event
+// releases everybody who waits for it at that moment and only stays set when nobody does.
 //
 // Signal events have small ids, each with a mailbox of 8 bytes; ids are used again after destruction. Other events
 // (memory exception, hardware exception) have ids of their own above.
@@ -24,7 +24,8 @@ namespace luthier::vgpu {
 
 class EventTable {
 public:
-  static constexpr uint32_t kMaxSignalEvents = 4096;
+  /// More than the kernel driver's 4096: when events run out, ROCr falls back to signals on which the host spins.
+  static constexpr uint32_t kMaxSignalEvents = 65536;
   static constexpr uint64_t kMailboxBytes = kMaxSignalEvents * sizeof(uint64_t);
 
   /// `mailboxes`: kMaxSignalEvents of them, accessible to every GPU.

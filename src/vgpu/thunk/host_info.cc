@@ -25,13 +25,13 @@ uint32_t leadingNumber(std::string_view text) {
   return value;
 }
 
-std::string cpuName() {
+std::string fromCpuInfo(std::string_view key, std::string fallback) {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("model name"))
+    if (line.starts_with(key))
       if (size_t colon = line.find(": "); colon != std::string::npos)
         return line.substr(colon + 2);
-  return "CPU";
+  return fallback;
 }
 
 } // namespace
@@ -40,9 +40,11 @@ HostInfo HostInfo::read() {
   HostInfo info;
   info.cores = std::max(1u, std::thread::hardware_concurrency());
   const long pages = sysconf(_SC_PHYS_PAGES);
-  info.memoryBytes = pages > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) : 1ull << 32;
+  info.memoryBytes = static_cast<uint64_t>(pages > 0 ? pages : 1 << 20) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   info.clockMhz = leadingNumber(firstLine("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")) / 1000;
-  info.name = cpuName();
+  if (info.clockMhz == 0)
+    info.clockMhz = leadingNumber(fromCpuInfo("cpu MHz", "0"));
+  info.name = fromCpuInfo("model name", "CPU");
   for (unsigned index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";
     const std::string type = firstLine(folder + "type");

@@ -165,8 +165,7 @@ MemoryManager::Objects::iterator MemoryManager::findUser(uint64_t address, uint6
   auto best = users_.end();
   auto [first, last] = users_.equal_range(address & ~AddressSpace::kUserPointerTag);
   for (auto it = first; it != last; ++it)
-    if ((size == 0 || it->second->size == size) &&
-        (best == users_.end() || it->second->order > best->second->order))
+    if ((size == 0 || it->second->size == size) && (best == users_.end() || it->second->order > best->second->order))
       best = it;
   return best;
 }

@@ -93,8 +93,8 @@ private:
   const uint64_t hostBytes_;
   const std::vector<uint64_t> gpuBytes_;
   std::mutex mutex_;
-  Objects owned_; ///< by host address: what we allocated
-  Objects users_; ///< by host address: what was registered; may overlap
+  Objects owned_;                            ///< by host address: what we allocated
+  Objects users_;                            ///< by host address: what was registered; may overlap
   std::map<uint64_t, uint64_t> scratchMaps_; ///< mapped parts of scratch pools: address to size
   std::vector<uint64_t> used_;               ///< by node
   uint64_t nextOrder_ = 0;

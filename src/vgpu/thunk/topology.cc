@@ -104,8 +104,7 @@ void Topology::gpuNode(uint32_t node, HsaNodeProperties &properties) const {
   properties.NumCpQueues = 24;
   properties.NumGws = 64; // cooperative launches ask for one
   setMarketingName(properties, fmt::format("Luthier virtual {}", target.name));
-  std::memcpy(properties.AMDName, target.name.data(),
-              std::min(target.name.size(), sizeof(properties.AMDName) - 1));
+  std::memcpy(properties.AMDName, target.name.data(), std::min(target.name.size(), sizeof(properties.AMDName) - 1));
 }
 
 std::vector<HsaMemoryProperties> Topology::memory(uint32_t node, uint64_t mmioRemap) const {

@@ -30,13 +30,9 @@ uint64_t floatConstant(uint32_t code, Type type) {
   case Type::I64:
     return inverseTwoPi ? 0x3fc45f306dc9c882 : std::bit_cast<uint64_t>(kValues[index]);
   case Type::F16:
-  case Type::U16:
-  case Type::I16:
-  case Type::PkF16:
-  case Type::PkU16:
-  case Type::PkI16:
+  case Type::PkF16: // in the low half; the high half is 0
     return inverseTwoPi ? 0x3118 : std::bit_cast<uint16_t>(static_cast<_Float16>(kValues[index]));
-  default:
+  default: // 16-bit integers too: they see the f32 value (LLVM, getInlineEncodingV216)
     return inverseTwoPi ? 0x3e22f983 : std::bit_cast<uint32_t>(static_cast<float>(kValues[index]));
   }
 }
@@ -205,6 +201,9 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
   default:
     out.fn = notImplemented;
   }
+  for (const Type type : {row.dst, row.src[0], row.src[1], row.src[2]})
+    if (type == Type::F64 || type == Type::F16 || type == Type::PkF16)
+      out.flags |= kF64Mode;
   // Modifiers go through the general path where the row has a lane loop; other handlers look at them themselves.
   const bool modified = out.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || out.omod ||
                         ((row.traits & kKeepsHigh) && is16(row.dst)) || out.srcMods[0] || out.srcMods[1] ||
@@ -285,16 +284,45 @@ void Decoder::fillVop3(Inst &out, const Row &row, uint64_t bits) {
 
 void Decoder::fillVop3p(Inst &out, const Row &row, uint64_t bits) {
   out.dst = static_cast<uint16_t>(field(bits, 0, 8));
+  if (row.mnemonic.starts_with("v_mfma_") || row.mnemonic.starts_with("v_accvgpr_")) {
+    fillMai(out, row, bits);
+    return;
+  }
+  // A source of v_fma_mix is an f16 where op_sel_hi says so; constants follow.
+  const bool mix = row.mnemonic.starts_with("v_fma_mix") || row.mnemonic.starts_with("v_mad_mix");
+  for (unsigned n = 0; n < 3; ++n) {
+    if (row.src[n] == Type::None)
+      continue;
+    const uint32_t selectHigh = n == 2 ? field(bits, 14, 1) : field(bits, 59 + n, 1);
+    setSource(out, n, field(bits, 32 + 9 * n, 9), mix && selectHigh ? Type::F16 : row.src[n], 0);
+    out.srcMods[n] = static_cast<uint8_t>(field(bits, 61 + n, 1) * kNeg | field(bits, 8 + n, 1) * kNegHi |
+                                          field(bits, 11 + n, 1) * kOpSel | selectHigh * kOpSelHi);
+    if ((out.srcMods[n] & (kOpSel | kOpSelHi)) != kOpSelHi)
+      out.imm |= kPackedSelects;
+    if (out.srcMods[n] & (kNeg | kNegHi))
+      out.imm |= kPackedModifies;
+  }
+  if (field(bits, 15, 1)) {
+    out.flags |= kClamp;
+    out.imm |= kPackedModifies;
+  }
+}
+
+// VOP3P-MAI: AccVGPRs become register-file indices. Where VGPRs are not unified, C and D always are AccVGPRs.
+void Decoder::fillMai(Inst &out, const Row &row, uint64_t bits) {
+  const bool read = row.mnemonic.starts_with("v_accvgpr_read"), write = row.mnemonic.starts_with("v_accvgpr_write");
+  const bool accumulator = !read && (write || !target_.unifiedVgprs || field(bits, 15, 1));
+  if (accumulator)
+    out.dst = static_cast<uint16_t>(out.dst + kAccBase);
   for (unsigned n = 0; n < 3; ++n) {
     if (row.src[n] == Type::None)
       continue;
     setSource(out, n, field(bits, 32 + 9 * n, 9), row.src[n], 0);
-    const uint32_t selectHigh = n == 2 ? field(bits, 14, 1) : field(bits, 59 + n, 1);
-    out.srcMods[n] = static_cast<uint8_t>(field(bits, 61 + n, 1) * kNeg | field(bits, 8 + n, 1) * kNegHi |
-                                          field(bits, 11 + n, 1) * kOpSel | selectHigh * kOpSelHi);
+    const bool acc = read || (!write && (n == 2 ? accumulator : field(bits, 59 + n, 1) != 0));
+    if (out.srcKind[n] == SrcKind::Vgpr && acc)
+      out.src[n].reg += kAccBase;
   }
-  out.flags |= static_cast<uint8_t>(field(bits, 15, 1) * kClamp);
-  out.control = static_cast<uint32_t>(bits >> 8 & 0xff) | field(bits, 59, 5) << 8;
+  out.control = field(bits, 8, 3) | field(bits, 11, 4) << 4 | field(bits, 61, 3) << 8; // CBSZ, ABID, BLGP
 }
 
 void Decoder::fillMemory(Inst &out, Format format, uint64_t bits) {
@@ -309,14 +337,12 @@ void Decoder::fillMemory(Inst &out, Format format, uint64_t bits) {
     out.srcKind[0] = SrcKind::Scalar;
     out.src[0].reg = field(bits, 0, 6) * 2;
     out.control = static_cast<uint32_t>(bits);
-    out.imm = signedField(bits, 32, 21);
+    out.imm = field(bits, 17, 1) ? signedField(bits, 32, 21) : 0;
     out.sdst = kNoScalar;
-    if (!field(bits, 17, 1)) // the offset field names a register
-      out.sdst = static_cast<uint16_t>(field(bits, 32, 7));
-    else if (field(bits, 14, 1))
+    if (field(bits, 14, 1)) // SOFFSET_EN
       out.sdst = static_cast<uint16_t>(field(bits, 57, 7));
-    if (!field(bits, 17, 1))
-      out.imm = 0;
+    else if (!field(bits, 17, 1)) // the offset field names a register
+      out.sdst = static_cast<uint16_t>(field(bits, 32, 7));
     out.flags |= field(bits, 16, 1) ? kGlc : 0;
     break;
   case Format::Ds: {

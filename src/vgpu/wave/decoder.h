@@ -46,6 +46,7 @@ private:
   void fillVop12c(Inst &out, const Row &row, isa::Format format, uint64_t bits);
   void fillVop3(Inst &out, const Row &row, uint64_t bits);
   void fillVop3p(Inst &out, const Row &row, uint64_t bits);
+  void fillMai(Inst &out, const Row &row, uint64_t bits);
   void fillMemory(Inst &out, isa::Format format, uint64_t bits);
 
   const isa::Target &target_;

@@ -37,7 +37,7 @@ void ScratchRing::release(const std::vector<uint32_t> &slots) {
 
 Dispatch::Dispatch(Device &device, const Launch &launch, OnDone onDone)
     : device_(device), launch_(launch), onDone_(std::move(onDone)), code_(device.code().current()) {
-  if (device.stats())
+  if (device.stats() || launch.count)
     counters_ = std::make_unique<DispatchCounters>();
   groupCount_ = 1;
   uint32_t items = 1;

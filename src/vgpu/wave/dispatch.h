@@ -18,6 +18,8 @@ namespace luthier::vgpu {
 class CodeSnapshot;
 class Device;
 class DispatchCounters;
+class Workgroup;
+struct Wave;
 
 /// Scratch memory of one queue, cut into equal slots, one per wave that runs at the same time.
 class ScratchRing {
@@ -54,6 +56,9 @@ struct Launch {
   uint64_t queue = 0;  ///< queue_ptr: the amd_queue_t
   uint64_t dispatchId = 0;
   std::shared_ptr<ScratchRing> scratch; ///< may be null when privateSegmentSize is 0
+  bool count = false;                   ///< count even when the device has no Stats
+  /// Called on the worker thread when a wave has reached s_endpgm or faulted, with its last state. Mostly empty.
+  std::function<void(const Workgroup &, const Wave &)> onWaveEnd;
 };
 
 /// Why a dispatch ended before its last wave did.
@@ -76,6 +81,8 @@ public:
   const Launch &launch() const { return launch_; }
   /// Valid once `onDone` runs. The first fault of any wave wins.
   const Fault &fault() const { return fault_; }
+  /// Complete once `onDone` runs; null when nobody counts.
+  const DispatchCounters *counters() const { return counters_.get(); }
   /// In the clock of `Device::clock()`.
   uint64_t startTime() const { return startTime_; }
   uint64_t endTime() const { return endTime_; }

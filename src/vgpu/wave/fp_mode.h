@@ -1,8 +1,7 @@
 // The MODE register's rounding and denormal fields, carried by the host's MXCSR while a wave runs.
 //
-// The host rounds f32 and f64 alike, the GPU may round them differently. Waves nearly always ask for one mode for
-// both; then the whole quantum runs under it. Otherwise f32's fields win for the quantum and FpModeFor switches around
-// single instructions.
+// The host has one mode for f32 and f64, the GPU one for f32 and one for f64 and f16. Kernels nearly always ask for the
+// same in both; then a whole quantum runs under it. Otherwise the interpreter switches between instructions.
 #pragma once
 
 #include "vgpu/wave/wave.h"
@@ -23,13 +22,13 @@ constexpr uint32_t mxcsrFor(uint32_t round, uint32_t denorm) {
 constexpr uint32_t mxcsrForF32(uint32_t modeRegister) { return mxcsrFor(modeRegister & 3, modeRegister >> 4 & 3); }
 constexpr uint32_t mxcsrForF64(uint32_t modeRegister) { return mxcsrFor(modeRegister >> 2 & 3, modeRegister >> 6 & 3); }
 
-/// Sets the host's mode for a wave, and restores the thread's own at the end.
-class FpModeScope {
+/// Restores the thread's own mode at the end of a scope.
+class HostFpMode {
 public:
-  explicit FpModeScope(uint32_t modeRegister) : saved_(_mm_getcsr()) { _mm_setcsr(mxcsrForF32(modeRegister)); }
-  ~FpModeScope() { _mm_setcsr(saved_); }
-  FpModeScope(const FpModeScope &) = delete;
-  FpModeScope &operator=(const FpModeScope &) = delete;
+  HostFpMode() : saved_(_mm_getcsr()) {}
+  ~HostFpMode() { _mm_setcsr(saved_); }
+  HostFpMode(const HostFpMode &) = delete;
+  HostFpMode &operator=(const HostFpMode &) = delete;
 
 private:
   uint32_t saved_;

@@ -49,7 +49,12 @@ inline constexpr uint8_t kSdwa = 4;     ///< `control` is the SDWA dword
 inline constexpr uint8_t kDpp = 8;      ///< `control` is the DPP dword
 inline constexpr uint8_t kGlc = 16;     ///< memory: return the value before the operation
 inline constexpr uint8_t kLds = 32;     ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
+inline constexpr uint8_t kF64Mode = 128; ///< rounds and flushes as MODE says for f64 and f16, not for f32
 inline constexpr uint8_t kAcc = 64;     ///< memory: data is in AccVGPRs (already part of `dst` and `src`)
+
+/// Inst::imm of VOP3P instructions other than VOP3P-MAI.
+inline constexpr int32_t kPackedSelects = 1;  ///< op_sel or op_sel_hi differ from the default
+inline constexpr int32_t kPackedModifies = 2; ///< negation or clamp
 
 union Src {
   uint32_t reg;
@@ -65,7 +70,7 @@ struct alignas(64) Inst {
   uint16_t sdst;  ///< VALU: index into Wave::s of a lane mask result. FLAT: scalar address, kNoScalar if none
   uint16_t opcode; ///< index of the mnemonic in the instruction table; what statistics count by
   int32_t imm;     ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
-  uint32_t control; ///< SDWA or DPP dword; FLAT/MUBUF/MTBUF/SMEM: first dword of the encoding; VOP3P: see the decoder
+  uint32_t control; ///< SDWA or DPP dword; FLAT/MUBUF/MTBUF/SMEM: first dword; VOP3P-MAI: CBSZ, ABID << 4, BLGP << 8
   uint8_t words;    ///< length in dwords
   uint8_t flags;
   uint8_t omod;

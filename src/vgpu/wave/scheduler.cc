@@ -171,7 +171,8 @@ private:
         dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
       }
     share.groups.clear();
-    if (dispatch.counters_)
+    // Who came too late to run anything must not touch the counts: they may be being read already.
+    if (dispatch.counters_ && share.waves)
       dispatch.counters_->merge(share.counts, share.waves);
     const bool last = dispatch.participants_.fetch_sub(1, std::memory_order_acq_rel) == 1;
     const bool over =
@@ -225,7 +226,7 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
     std::erase(active_, dispatch);
     version_.fetch_add(1, std::memory_order_release);
   }
-  if (dispatch->counters_)
+  if (dispatch->device_.stats())
     dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
                                    dispatch->device_.code().decoder());
   if (dispatch->onDone_)

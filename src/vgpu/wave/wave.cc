@@ -1,6 +1,7 @@
 #include "vgpu/wave/wave.h"
 
 #include "vgpu/device.h"
+#include "vgpu/exec/modes.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/fp_mode.h"
@@ -42,16 +43,26 @@ bool Wave::accessibleSlow(uint64_t address, uint64_t size) {
 
 namespace {
 
-template <bool Counting> void loop(Wave &w, uint64_t budget) {
+/// The interpreter. `MixedFp`: MODE treats f32 and f64 differently, so the host's mode is switched between instructions.
+template <bool Counting, bool MixedFp> void loop(Wave &w, uint64_t &budget) {
   const Inst *ip = w.ip;
+  uint8_t current = 0;
   for (; budget != 0; --budget) {
     if constexpr (Counting) {
-      if (ip->words != 0)
-        w.counts[ip->opcode].add(std::popcount(w.exec()));
+      if (ip->words != 0) // not the hop between chunks
+        w.counts[ip->opcode].add(static_cast<uint64_t>(std::popcount(w.exec())));
+    }
+    if constexpr (MixedFp) {
+      if ((ip->flags & kF64Mode) != current) {
+        current = ip->flags & kF64Mode;
+        _mm_setcsr(current ? mxcsrForF64(w.mode) : mxcsrForF32(w.mode));
+      }
     }
     const Inst *next = ip->fn(w, ip);
-    if (!next)
+    if (!next) {
+      --budget;
       return;
+    }
     ip = next;
   }
   w.ip = ip;
@@ -60,12 +71,27 @@ template <bool Counting> void loop(Wave &w, uint64_t budget) {
 } // namespace
 
 void Wave::run(uint64_t budget) {
-  stop = Stop::None;
-  const FpModeScope fp(mode);
-  if (counts)
-    loop<true>(*this, budget);
-  else
-    loop<false>(*this, budget);
+  const HostFpMode restore;
+  do {
+    stop = Stop::None;
+    _mm_setcsr(mxcsrForF32(mode));
+    const bool mixed = mxcsrForF32(mode) != mxcsrForF64(mode);
+    if (mode & kModal)
+      runModal(*this, budget);
+    else if (counts)
+      mixed ? loop<true, true>(*this, budget) : loop<true, false>(*this, budget);
+    else
+      mixed ? loop<false, true>(*this, budget) : loop<false, false>(*this, budget);
+  } while (stop == Stop::Mode && budget != 0);
+  if (stop == Stop::Mode)
+    stop = Stop::None;
+}
+
+const Inst *Wave::setMode(uint32_t value, const Inst *next) {
+  mode = value;
+  stop = Stop::Mode;
+  ip = next;
+  return nullptr;
 }
 
 namespace {

@@ -29,6 +29,7 @@ enum class Stop : uint8_t {
   None,    ///< the quantum is over
   Yield,   ///< the wave waits for others (s_sleep)
   Barrier, ///< at s_barrier
+  Mode,    ///< MODE has changed: `run` goes on under the new one
   Gws,     ///< in ds_gws_barrier, until `gwsTicket` is called
   End,     ///< s_endpgm
   Fault,   ///< `Workgroup`'s dispatch has been told
@@ -41,6 +42,7 @@ inline constexpr uint32_t kDenormF32 = 0x3 << 4; ///< 0 flush both, 3 keep both
 inline constexpr uint32_t kDenormF64 = 0x3 << 6; ///< f64 and f16
 inline constexpr uint32_t kDx10Clamp = 1 << 8;
 inline constexpr uint32_t kIeee = 1 << 9;
+inline constexpr uint32_t kFp16Overflow = 1 << 23; ///< clamp f16 results that overflow to the largest number
 } // namespace mode
 
 struct alignas(64) Wave {
@@ -95,6 +97,9 @@ struct alignas(64) Wave {
   void setScalar64(unsigned reg, uint64_t value) { memcpy(&s[reg], &value, 8); }
 
   uint64_t pc(const Inst *inst) const;
+
+  /// Writes the MODE register; `next` is where to go on. For handlers to return.
+  const Inst *setMode(uint32_t value, const Inst *next);
 
   /// Runs until the wave stops or `budget` instructions have been executed.
   void run(uint64_t budget);

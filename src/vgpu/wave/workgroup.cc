@@ -188,6 +188,28 @@ void Workgroup::releaseBarrier() {
       wave->stop = Stop::None;
 }
 
+void Workgroup::ended(const Wave &wave) {
+  if (const auto &report = dispatch_.launch().onWaveEnd)
+    report(*this, wave);
+}
+
+Stop Workgroup::step(uint32_t index) {
+  Wave &wave = *waves_[index];
+  if (wave.stop == Stop::Gws && wave.device->gws().called(wave.gwsTicket))
+    wave.stop = Stop::None;
+  if (wave.stop != Stop::None && wave.stop != Stop::Yield)
+    return wave.stop;
+  wave.run(wave.ip->words == 0 ? 2 : 1); // the hop to the next chunk is no instruction
+  if (wave.stop == Stop::End)
+    --running_;
+  if (wave.stop == Stop::End || wave.stop == Stop::Fault)
+    ended(wave);
+  const auto atBarrier = std::ranges::count_if(waves_, [](const Wave *w) { return w->stop == Stop::Barrier; });
+  if (atBarrier && atBarrier == running_)
+    releaseBarrier();
+  return wave.stop;
+}
+
 Workgroup::Progress Workgroup::run() {
   bool ran = false;
   // Waves that meet at barriers are kept going within one turn: the whole turn is one quantum per wave.
@@ -212,10 +234,12 @@ Workgroup::Progress Workgroup::run() {
         ++atBarrier;
         break;
       case Stop::End:
+        ended(*wave);
         if (--running_ == 0)
           return Progress::Finished;
         break;
       case Stop::Fault:
+        ended(*wave);
         return Progress::Finished;
       default:
         break;

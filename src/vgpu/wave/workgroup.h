@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,17 +40,25 @@ public:
   /// Gives every wave that can run a quantum.
   Progress run();
 
+  /// Executes one instruction of one wave, for debuggers; `run` and `step` may be mixed. Returns why the wave stands
+  /// where it does: None when its next instruction can be executed.
+  Stop step(uint32_t wave);
+
   void fault(Fault fault) { dispatch_.abort(std::move(fault)); }
   std::string kernelName() const;
   /// "(x, y, z)", for messages.
   std::string position() const;
+  const std::array<uint32_t, 3> &id() const { return id_; }
   uint64_t waveCount() const { return waves_.size(); }
+  /// For whoever sets up or inspects waves without the scheduler: tests and the direct API.
+  std::span<Wave *const> waves() const { return waves_; }
   Dispatch &dispatch() { return dispatch_; }
 
 private:
   Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
   void initialise(Wave &wave, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem);
   void releaseBarrier();
+  void ended(const Wave &wave);
 
   Dispatch &dispatch_;
   WavePool &pool_;

@@ -1,0 +1,33 @@
+# HIP programs, built by hipcc as a user would build them.
+
+set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples (a list)")
+list(TRANSFORM LUTHIER_SAMPLE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE hip_arch_flags)
+set(LUTHIER_HIP_FLAGS -std=c++17 -O2 -Wall -Wextra -Wno-unused-command-line-argument -I${PROJECT_SOURCE_DIR}/samples ${hip_arch_flags})
+
+# luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [GENCO kernels.hip] [LIBS -lx ...])
+# Builds PROGRAM (a path) as part of the target TARGET. GENCO is built beside it as a code object of its own, whose path the
+# program gets as SAMPLE_CODE_OBJECT.
+function(luthier_hip_program target program)
+  cmake_parse_arguments(ARG "" "GENCO" "SOURCES;LIBS" ${ARGN})
+  list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  cmake_path(GET program PARENT_PATH folder)
+  cmake_path(GET program FILENAME name)
+  file(MAKE_DIRECTORY ${folder})
+  set(outputs ${program})
+  set(defines)
+  if(ARG_GENCO)
+    cmake_path(GET ARG_GENCO STEM code_object_name)
+    set(code_object ${folder}/${code_object_name}.hsaco)
+    add_custom_command(OUTPUT ${code_object}
+      COMMAND ${HIPCC} --genco ${LUTHIER_HIP_FLAGS} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_GENCO} -o ${code_object}
+      DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_GENCO}
+      COMMENT "Building code object ${code_object_name}.hsaco" VERBATIM)
+    list(APPEND outputs ${code_object})
+    set(defines "-DSAMPLE_CODE_OBJECT=\"${code_object}\"")
+  endif()
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${HIPCC} ${LUTHIER_HIP_FLAGS} ${defines} ${ARG_SOURCES} -o ${program} ${ARG_LIBS}
+    DEPENDS ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/samples/sample.h
+    COMMENT "Building HIP program ${name}" VERBATIM)
+  add_custom_target(${target} ALL DEPENDS ${outputs})
+endfunction()

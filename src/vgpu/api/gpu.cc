@@ -1,0 +1,157 @@
+#include "vgpu/api/gpu.h"
+
+#include "isa/target.h"
+#include "vgpu/api/code_object.h"
+#include "vgpu/api/metadata.h"
+#include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/decoder.h"
+#include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/stats.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace luthier::vgpu {
+
+static_assert(static_cast<int>(FaultKind::Memory) == static_cast<int>(Fault::Kind::Memory));
+static_assert(static_cast<int>(FaultKind::Aborted) == static_cast<int>(Fault::Kind::Aborted));
+
+/// A code object in GPU memory.
+class LoadedModule final : public Module {
+public:
+  LoadedModule(Gpu &gpu, GpuBlock image) : gpu_(gpu), image_(std::move(image)) {}
+
+  ~LoadedModule() override {
+    std::lock_guard lock(gpu_.mutex_);
+    for (const Kernel &kernel : kernels_)
+      gpu_.names_.erase(kernel.descriptor);
+  }
+
+  const Kernel *kernel(std::string_view name) const override {
+    const auto it = std::ranges::find(kernels_, name, &Kernel::name);
+    return it == kernels_.end() ? nullptr : &*it;
+  }
+  std::span<const Kernel> kernels() const override { return kernels_; }
+  std::optional<Variable> variable(std::string_view name) const override {
+    const auto it = variables_.find(name);
+    return it == variables_.end() ? std::nullopt : std::optional(it->second);
+  }
+
+  void addSymbols(const CodeObject &object) {
+    const uint64_t base = image_.address();
+    for (const CodeObject::Symbol &symbol : object.symbols) {
+      if (!symbol.defined || !symbol.object || symbol.address + symbol.bytes > object.bytes)
+        continue;
+      if (symbol.name.ends_with(".kd") && symbol.bytes == KernelDescriptor::kBytes)
+        addKernel(object, symbol.name.substr(0, symbol.name.size() - 3), base + symbol.address);
+      else
+        variables_.insert_or_assign(symbol.name, Variable{base + symbol.address, symbol.bytes});
+    }
+  }
+
+private:
+  void addKernel(const CodeObject &object, const std::string &name, uint64_t descriptor) {
+    const auto described = std::ranges::find(object.kernels, name, &Kernel::name);
+    Kernel &kernel = kernels_.emplace_back(described == object.kernels.end() ? Kernel{} : *described);
+    kernel.name = name;
+    kernel.descriptor = descriptor;
+    // GROUP_SEGMENT_FIXED_SIZE, PRIVATE_SEGMENT_FIXED_SIZE, KERNARG_SIZE.
+    uint32_t sizes[3];
+    memcpy(sizes, reinterpret_cast<const void *>(descriptor), sizeof sizes);
+    kernel.ldsBytes = sizes[0];
+    kernel.scratchBytes = sizes[1];
+    kernel.kernargBytes = std::max(kernel.kernargBytes, sizes[2]);
+    kernel.dynamicStack = KernelDescriptor::at(descriptor).properties & 1 << 11;
+    std::lock_guard lock(gpu_.mutex_);
+    gpu_.names_.insert_or_assign(descriptor, name);
+  }
+
+  Gpu &gpu_;
+  GpuBlock image_;
+  std::vector<Kernel> kernels_;
+  std::map<std::string, Variable, std::less<>> variables_;
+};
+
+Result<std::unique_ptr<VirtualGpu>> VirtualGpu::create(const GpuOptions &options) {
+  const isa::Target *target = isa::findTarget(options.target);
+  if (!target)
+    return makeError("there is no virtual GPU of kind '{}'", options.target);
+  auto gpu = std::make_unique<Gpu>(*target, options);
+  if (auto ok = gpu->prepare(); !ok)
+    return ok.error();
+  return std::unique_ptr<VirtualGpu>(std::move(gpu));
+}
+
+Result<std::unique_ptr<Module>> VirtualGpu::loadFile(const std::string &path) {
+  FILE *file = fopen(path.c_str(), "rb");
+  if (!file)
+    return makeErrorCode(errno, "cannot open {}: {}", path, strerror(errno));
+  std::vector<std::byte> bytes;
+  std::byte piece[65536];
+  while (const size_t count = fread(piece, 1, sizeof piece, file))
+    bytes.insert(bytes.end(), piece, piece + count);
+  const bool failed = ferror(file);
+  fclose(file);
+  if (failed)
+    return makeError("cannot read {}", path);
+  auto module = load(bytes);
+  if (!module)
+    return module.error().withContext(path);
+  return module;
+}
+
+Result<LaunchReport> VirtualGpu::run(const Kernel &kernel, const LaunchOptions &options, const Arguments &arguments) {
+  return LUTHIER_TRY(launch(kernel, options, arguments)).wait();
+}
+
+Gpu::Gpu(const isa::Target &target, const GpuOptions &options) {
+  scheduler_ = std::make_unique<Scheduler>(options.threads);
+  device_ = std::make_unique<Device>(0, DeviceConfig{.target = &target, .computeUnits = options.computeUnits}, space_,
+                                     *scheduler_, nullptr);
+  memory_ = std::make_unique<GpuMemory>(space_, device_->mask());
+  device_->kernelName = [this](uint64_t descriptor) { return nameOf(descriptor); };
+}
+
+Gpu::~Gpu() {
+  scheduler_.reset();
+  // Launches that no worker had taken up yet.
+  for (const auto &state : running_)
+    state->finish({FaultKind::Aborted, 0, false, "the virtual GPU was shut down"});
+}
+
+std::string Gpu::nameOf(uint64_t descriptor) {
+  std::lock_guard lock(mutex_);
+  const auto it = names_.find(descriptor);
+  return it == names_.end() ? fmt::format("kernel@{:#x}", descriptor) : it->second;
+}
+
+Result<std::unique_ptr<Module>> Gpu::load(std::span<const std::byte> elf) {
+  const CodeObject object = LUTHIER_TRY(CodeObject::parse(elf, device_->target()));
+  GpuBlock image = LUTHIER_TRY(GpuBlock::make(*memory_, object.bytes));
+  if (auto ok = object.placeAt(image.address()); !ok)
+    return ok.error();
+  auto module = std::make_unique<LoadedModule>(*this, std::move(image));
+  module->addSymbols(object);
+  device_->invalidateCode();
+  return std::unique_ptr<Module>(std::move(module));
+}
+
+Result<void *> Gpu::allocateBytes(uint64_t bytes) {
+  return reinterpret_cast<void *>(LUTHIER_TRY(memory_->allocate(bytes)));
+}
+
+Result<void> Gpu::free(void *memory) { return memory_->free(reinterpret_cast<uint64_t>(memory)); }
+
+void Gpu::mapHost(const void *memory, uint64_t bytes) {
+  space_.map(reinterpret_cast<uint64_t>(memory), bytes, device_->mask());
+}
+
+void Gpu::unmapHost(const void *memory, uint64_t bytes) {
+  space_.unmap(reinterpret_cast<uint64_t>(memory), bytes, device_->mask());
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,202 @@
+// Atomic operations on guest memory: what they compute, and how a wave performs them.
+//
+// An operation is a function from the old value and the instruction's data to the new value, on the bits of u32 or u64.
+// DS, FLAT and MUBUF share them. Functions take one data operand, or two: DATA0 and DATA1 of DS, DATA[0] and DATA[1]
+// of the others.
+#pragma once
+
+#include "vgpu/exec/vmem.h"
+
+#include <type_traits>
+
+namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
+
+namespace atomic {
+
+template <class T> constexpr T add(T m, T d) { return m + d; }
+template <class T> constexpr T sub(T m, T d) { return m - d; }
+template <class T> constexpr T rsub(T m, T d) { return d - m; }
+template <class T> constexpr T inc(T m, T d) { return m >= d ? 0 : m + 1; }
+template <class T> constexpr T dec(T m, T d) { return m == 0 || m > d ? d : m - 1; }
+template <class T> constexpr T umin(T m, T d) { return d < m ? d : m; }
+template <class T> constexpr T umax(T m, T d) { return d > m ? d : m; }
+template <class T> constexpr T smin(T m, T d) { return std::make_signed_t<T>(d) < std::make_signed_t<T>(m) ? d : m; }
+template <class T> constexpr T smax(T m, T d) { return std::make_signed_t<T>(d) > std::make_signed_t<T>(m) ? d : m; }
+template <class T> constexpr T and_(T m, T d) { return m & d; }
+template <class T> constexpr T or_(T m, T d) { return m | d; }
+template <class T> constexpr T xor_(T m, T d) { return m ^ d; }
+template <class T> constexpr T swap(T, T d) { return d; }
+template <class T> constexpr T mskor(T m, T mask, T value) { return (m & ~mask) | value; }
+/// FLAT and MUBUF: DATA[0] is the new value, DATA[1] is compared.
+template <class T> constexpr T cmpswap(T m, T src, T cmp) { return m == cmp ? src : m; }
+/// DS has them the other way round.
+template <class T> constexpr T cmpst(T m, T cmp, T src) { return m == cmp ? src : m; }
+constexpr u32 wrap(u32 m, u32 d, u32 d2) { return m >= d ? m - d : m + d2; }
+/// Two dwords, each replaced when bit 31 of its data says so; the bit itself is not stored. "Conditional write
+/// exchange" is all that this manual says; the RDNA3 manual has the pseudo-code.
+constexpr u64 condxchg32(u64 m, u64 d) {
+  const u64 low = d >> 31 & 1 ? d & 0x7fffffff : m & 0xffffffff;
+  const u64 high = d >> 63 ? d >> 32 & 0x7fffffff : m >> 32;
+  return low | high << 32;
+}
+
+// Floating point (manual, 9.5). Rounding is to nearest even, whatever MODE says; AtomicFpMode sets it.
+
+template <class F> struct FloatBits;
+template <> struct FloatBits<f32> {
+  using Bits = u32;
+  static constexpr u32 exponent = 0x7f800000, quiet = 0x00400000, sign = 0x80000000, mantissa = 0x007fffff;
+};
+template <> struct FloatBits<f64> {
+  using Bits = u64;
+  static constexpr u64 exponent = 0x7ff0000000000000, quiet = 0x0008000000000000, sign = 1ull << 63,
+                       mantissa = 0x000fffffffffffff;
+};
+
+template <class F, class T = typename FloatBits<F>::Bits> constexpr bool isNan(T x) {
+  return (x & ~FloatBits<F>::sign) > FloatBits<F>::exponent;
+}
+
+/// "If both inputs are NaN, the NaN from the first input"; the host agrees, except that its own NaN is negative.
+template <class F, class T = typename FloatBits<F>::Bits> inline T fadd(T m, T d) {
+  const T sum = bits<T>(bits<F>(m) + bits<F>(d));
+  const bool made = isNan<F>(sum) && !isNan<F>(m) && !isNan<F>(d);
+  return made ? FloatBits<F>::exponent | FloatBits<F>::quiet : sum;
+}
+
+/// Total order of everything that is not NaN: -inf ... -0, +0 ... +inf.
+template <class T> constexpr std::make_signed_t<T> ordered(T x) {
+  using S = std::make_signed_t<T>;
+  return static_cast<S>(x) < 0 ? static_cast<S>(~x ^ T(1) << (sizeof(T) * 8 - 1)) : static_cast<S>(x);
+}
+
+/// The selection rules for minimum and maximum: a signalling NaN wins and becomes quiet, a quiet one loses.
+template <class F, bool Max, bool Flush, class T = typename FloatBits<F>::Bits> constexpr T fselect(T m, T d) {
+  using B = FloatBits<F>;
+  if (isNan<F>(m) && !(m & B::quiet))
+    return m | B::quiet;
+  if (isNan<F>(d) && !(d & B::quiet))
+    return d | B::quiet;
+  if (isNan<F>(m))
+    return d;
+  if (isNan<F>(d))
+    return m;
+  // Denormals are flushed for the comparison only; the result is an unmodified copy of one of the sources.
+  auto flushed = [](T x) { return Flush && (x & B::exponent) == 0 ? x & B::sign : x; };
+  const auto a = ordered(flushed(m)), b = ordered(flushed(d));
+  return (Max ? b > a : b < a) ? d : m;
+}
+template <class F, class T = typename FloatBits<F>::Bits> constexpr T fmin(T m, T d) {
+  return fselect<F, false, false>(m, d);
+}
+template <class F, class T = typename FloatBits<F>::Bits> constexpr T fmax(T m, T d) {
+  return fselect<F, true, false>(m, d);
+}
+
+/// Each half on its own. A sum of two f16 in f32 rounds to f16 as the exact sum does: 24 >= 2 * 11 + 2 bits.
+inline u32 pkAddF16(u32 m, u32 d) {
+  auto half = [](u16 a, u16 b) -> u32 {
+    const u16 sum = bits<u16>(static_cast<f16>(static_cast<f32>(bits<f16>(a)) + static_cast<f32>(bits<f16>(b))));
+    auto nan = [](u16 x) { return (x & 0x7fff) > 0x7c00; };
+    return nan(sum) && !nan(a) && !nan(b) ? 0x7e00 : sum;
+  };
+  return half(static_cast<u16>(m), static_cast<u16>(d)) | half(static_cast<u16>(m >> 16), static_cast<u16>(d >> 16))
+                                                              << 16;
+}
+
+/// The value type and number of data operands of an operation.
+template <class F> struct Shape;
+template <class T> struct Shape<T (*)(T, T)> {
+  using Value = T;
+  static constexpr unsigned operands = 1;
+};
+template <class T> struct Shape<T (*)(T, T, T)> {
+  using Value = T;
+  static constexpr unsigned operands = 2;
+};
+
+} // namespace atomic
+
+/// How denormals are treated; integers have nothing to set.
+enum class AtomicFp : u8 { None, Flush, Keep, ModeF32 };
+
+/// Host rounding and denormal mode around one instruction.
+template <AtomicFp Fp> class AtomicFpMode {
+public:
+  [[gnu::always_inline]] explicit AtomicFpMode(const Wave &w) {
+    if constexpr (Fp != AtomicFp::None) {
+      saved_ = __builtin_ia32_stmxcsr();
+      constexpr u32 kMasked = 0x1f80, kFlushOutputs = 0x8000, kDenormalsAreZero = 0x0040;
+      const u32 denorm = Fp == AtomicFp::Keep ? 3 : Fp == AtomicFp::Flush ? 0 : w.mode >> 4 & 3;
+      __builtin_ia32_ldmxcsr(kMasked | (denorm & 1 ? 0 : kDenormalsAreZero) | (denorm & 2 ? 0 : kFlushOutputs));
+      // Arithmetic hangs between the memory accesses of the loop; they must not cross the change of mode.
+      asm volatile("" ::: "memory");
+    }
+  }
+  [[gnu::always_inline]] ~AtomicFpMode() {
+    if constexpr (Fp != AtomicFp::None) {
+      asm volatile("" ::: "memory");
+      __builtin_ia32_ldmxcsr(saved_);
+    }
+  }
+  AtomicFpMode(const AtomicFpMode &) = delete;
+  AtomicFpMode &operator=(const AtomicFpMode &) = delete;
+
+private:
+  u32 saved_ = 0;
+};
+
+template <class T> struct AtomicWord;
+template <> struct AtomicWord<u32> {
+  typedef u32 Type __attribute__((may_alias));
+};
+template <> struct AtomicWord<u64> {
+  typedef u64 Type __attribute__((may_alias));
+};
+
+/// The new value of one lane.
+template <auto F, class T>
+[[gnu::always_inline]] inline T applyAtomic(T old, const u32 *data, const u32 *data2, unsigned lane) {
+  if constexpr (atomic::Shape<decltype(F)>::operands == 2)
+    return F(old, Lane<T>::get(data, lane), Lane<T>::get(data2, lane));
+  else
+    return F(old, Lane<T>::get(data, lane));
+}
+
+/// One lane's operation on memory that others share. Returns the old value.
+template <auto F, class T>
+[[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline T atomicLane(u64 address, const u32 *data, const u32 *data2,
+                                                                unsigned lane) {
+  auto *p = reinterpret_cast<typename AtomicWord<T>::Type *>(address);
+  T old = __atomic_load_n(p, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(p, &old, applyAtomic<F, T>(old, data, data2, lane), true, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+/// All lanes of `mask`, in ascending order; `d` gets the old values unless it is null. Atomics must be aligned, even
+/// where unaligned access is enabled: hardware reports a memory violation.
+template <auto F, AtomicFp Fp>
+LUTHIER_GUEST_ACCESS const Inst *atomicLanes(Wave &w, const Inst *i, const u32 *data, u32 *d, const u64 *address,
+                                             u64 mask, u64 unchecked = 0) {
+  using Shape = atomic::Shape<decltype(F)>;
+  using T = typename Shape::Value;
+  u64 bad;
+  if (const u64 checked = mask & ~unchecked; checked && !lanesAllowed(w, address, checked, sizeof(T), bad))
+    return w.memoryFault(i, bad, true);
+  for (u64 m = mask; m; m &= m - 1)
+    if (address[__builtin_ctzll(m)] % sizeof(T))
+      return w.memoryFault(i, address[__builtin_ctzll(m)], true);
+  const u32 *data2 = data + sizeof(T) / 4 * N;
+  const AtomicFpMode<Fp> fp(w);
+  for (u64 m = mask; m; m &= m - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
+    const T old = atomicLane<F, T>(address[lane], data, data2, lane);
+    if (d)
+      Lane<T>::put(d, lane, old);
+  }
+  return i->next();
+}
+
+} // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

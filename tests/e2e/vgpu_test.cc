@@ -1,0 +1,126 @@
+// The virtual GPU as a user meets it: unmodified ROCr and HIP programs, what they print and how they end.
+
+#include "run_command.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <signal.h>
+
+#include <cstdlib>
+#include <fstream>
+
+namespace luthier::e2e {
+namespace {
+
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+
+std::string program(const std::string &name) { return LUTHIER_PROGRAMS "/" + name; }
+std::string sampleProgram(const std::string &name) { return LUTHIER_SAMPLES "/" + name; }
+const std::vector<std::string> kOneGpu = {"--gpu", "gfx90a"};
+
+TEST(VirtualGpu, RocminfoListsTheAgent) {
+  const Outcome outcome = luthierRun(kOneGpu, {"rocminfo"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Name:                    gfx90a"));
+  EXPECT_THAT(outcome.output, HasSubstr("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"));
+  EXPECT_THAT(outcome.output, HasSubstr("Compute Unit:            104"));
+  EXPECT_THAT(outcome.output, HasSubstr("Wavefront Size:          64(0x40)"));
+  EXPECT_THAT(outcome.output, HasSubstr("Segment:                 GROUP"));
+}
+
+TEST(VirtualGpu, TwoGpusAreTwoAgents) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a,gfx90a"}, {"rocminfo"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Agent 3"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("Agent 4")));
+}
+
+TEST(VirtualGpu, OutOfBoundsAccessEndsAsOnHardware) {
+  const Outcome outcome = luthierRun(kOneGpu, {sampleProgram("memory_fault")});
+  EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("Memory access fault by GPU node-1"));
+  EXPECT_THAT(outcome.output, HasSubstr("0x3ffffffff000"));
+}
+
+TEST(VirtualGpu, UnimplementedInstructionNamesItself) {
+  const Outcome outcome = luthierRun(kOneGpu, {program("illegal_instruction"), "graphics"});
+  EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("image_load"));
+  EXPECT_THAT(outcome.output, HasSubstr("runGraphics"));
+  EXPECT_THAT(outcome.output, HasSubstr("encoding"));
+  EXPECT_THAT(outcome.output, HasSubstr("pc          0x"));
+}
+
+TEST(VirtualGpu, BytesThatAreNoInstructionAreShown) {
+  const Outcome outcome = luthierRun(kOneGpu, {program("illegal_instruction"), "garbage"});
+  EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("bfff1234"));
+  EXPECT_THAT(outcome.output, HasSubstr("runGarbage"));
+}
+
+TEST(VirtualGpu, EndlessKernelIsEndedByCtrlC) {
+  bool interrupted = false;
+  const Outcome outcome = luthierRun(kOneGpu, {sampleProgram("endless_loop")}, 60, [&](const std::string &output, int pid) {
+    if (!interrupted && output.find("running") != std::string::npos) {
+      interrupted = true;
+      kill(pid, SIGINT);
+    }
+  });
+  EXPECT_TRUE(interrupted) << outcome.output;
+  EXPECT_EQ(outcome.signal, SIGINT) << outcome.output;
+}
+
+TEST(VirtualGpu, LongKernelDoesNotStopAnotherQueue) {
+  const Outcome outcome = luthierRun(kOneGpu, {program("two_queues")});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("PASS"));
+}
+
+TEST(VirtualGpu, LongKernelDoesNotStopAnotherQueueOnOneThread) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--threads", "1"}, {program("two_queues")});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+}
+
+TEST(VirtualGpu, StressIsRightTwice) {
+  const Outcome outcome = luthierRun(kOneGpu, {program("stress"), "8", "4", "600", "2"}, 240);
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("PASS"));
+}
+
+TEST(VirtualGpu, StatisticsCountEveryDispatch) {
+  const std::string file = testing::TempDir() + "/vgpu-stats.json";
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--stats", file}, {sampleProgram("vector_add")});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+  std::ifstream stream(file);
+  const nlohmann::json stats = nlohmann::json::parse(stream, nullptr, false);
+  ASSERT_FALSE(stats.is_discarded());
+  unsigned found = 0;
+  for (const auto &dispatch : stats["dispatches"]) {
+    uint64_t waves = 0, lanes = 0;
+    for (const auto &opcode : dispatch["opcodes"]) {
+      waves += opcode["wave_instructions"].get<uint64_t>();
+      lanes += opcode["lane_instructions"].get<uint64_t>();
+    }
+    EXPECT_EQ(waves, dispatch["wave_instructions"].get<uint64_t>());
+    EXPECT_EQ(lanes, dispatch["lane_instructions"].get<uint64_t>());
+    if (dispatch["kernel"].get<std::string>().find("add") == std::string::npos)
+      continue;
+    ++found;
+    // Every wave of the grid ends once.
+    EXPECT_EQ(dispatch["opcodes"]["s_endpgm"]["wave_instructions"], dispatch["waves"]);
+    EXPECT_EQ(dispatch["completed"], true);
+  }
+  EXPECT_GE(found, 1u) << stats.dump(1);
+}
+
+TEST(VirtualGpu, NoLlvmSymbolIsVisible) {
+  const std::string command = "nm -D --defined-only '" LUTHIER_THUNK "' | grep -v ' hsaKmt' | grep -v HSAKMT_1 | grep .";
+  EXPECT_NE(std::system(command.c_str()), 0) << "symbols other than hsaKmt* are exported";
+}
+
+} // namespace
+} // namespace luthier::e2e
