@@ -75,7 +75,7 @@ struct Variable {
   uint64_t bytes = 0;
 };
 
-/// A loaded code object. Unloaded by its destructor: no launch of it may be running then.
+/// A loaded code object. Its destructor unloads it, as soon as no launch of it is running any more.
 class Module {
 public:
   virtual ~Module() = default;
@@ -96,7 +96,10 @@ public:
     (add(values), ...);
   }
 
+  /// An array counts as a pointer to it, as in a call.
   template <class T> Arguments &add(const T &value) {
+    if constexpr (std::is_array_v<T>)
+      return add(&value[0]);
     static_assert(std::is_trivially_copyable_v<T>);
     const size_t at = (bytes_.size() + alignof(T) - 1) / alignof(T) * alignof(T);
     bytes_.resize(at + sizeof(T));
@@ -111,14 +114,14 @@ private:
 };
 
 struct LaunchOptions {
-  Size3 grid;      ///< in work-items, need not be a multiple of the workgroup
-  Size3 workgroup; ///< in work-items
+  Size3 grid = {};      ///< in work-items, need not be a multiple of the workgroup
+  Size3 workgroup = {}; ///< in work-items
   uint32_t dynamicLds = 0;
   uint32_t stackBytes = 4096; ///< scratch per lane for a kernel whose stack the compiler could not bound
   bool count = false;         ///< fill the report's counts
   /// Called when a wave has ended or faulted, with the registers it left; on the thread that ran the wave, several at
   /// a time. The view is valid during the call only.
-  std::function<void(const WaveView &)> onWaveEnd;
+  std::function<void(const WaveView &)> onWaveEnd = {};
 };
 
 /// How often something was executed: by waves, and by lanes that were active in EXEC.

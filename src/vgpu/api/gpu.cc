@@ -23,12 +23,12 @@ static_assert(static_cast<int>(FaultKind::Aborted) == static_cast<int>(Fault::Ki
 /// A code object in GPU memory.
 class LoadedModule final : public Module {
 public:
-  LoadedModule(Gpu &gpu, GpuBlock image) : gpu_(gpu), image_(std::move(image)) {}
+  LoadedModule(Gpu &gpu, GpuBlock image) : gpu_(gpu), image_(std::make_shared<GpuBlock>(std::move(image))) {}
 
   ~LoadedModule() override {
     std::lock_guard lock(gpu_.mutex_);
     for (const Kernel &kernel : kernels_)
-      gpu_.names_.erase(kernel.descriptor);
+      gpu_.kernels_.erase(kernel.descriptor);
   }
 
   const Kernel *kernel(std::string_view name) const override {
@@ -42,7 +42,7 @@ public:
   }
 
   void addSymbols(const CodeObject &object) {
-    const uint64_t base = image_.address();
+    const uint64_t base = image_->address();
     for (const CodeObject::Symbol &symbol : object.symbols) {
       if (!symbol.defined || !symbol.object || symbol.address + symbol.bytes > object.bytes)
         continue;
@@ -67,11 +67,11 @@ private:
     kernel.kernargBytes = std::max(kernel.kernargBytes, sizes[2]);
     kernel.dynamicStack = KernelDescriptor::at(descriptor).properties & 1 << 11;
     std::lock_guard lock(gpu_.mutex_);
-    gpu_.names_.insert_or_assign(descriptor, name);
+    gpu_.kernels_.insert_or_assign(descriptor, Gpu::LoadedKernel{name, image_});
   }
 
   Gpu &gpu_;
-  GpuBlock image_;
+  std::shared_ptr<GpuBlock> image_;
   std::vector<Kernel> kernels_;
   std::map<std::string, Variable, std::less<>> variables_;
 };
@@ -125,8 +125,8 @@ Gpu::~Gpu() {
 
 std::string Gpu::nameOf(uint64_t descriptor) {
   std::lock_guard lock(mutex_);
-  const auto it = names_.find(descriptor);
-  return it == names_.end() ? fmt::format("kernel@{:#x}", descriptor) : it->second;
+  const auto it = kernels_.find(descriptor);
+  return it == kernels_.end() ? fmt::format("kernel@{:#x}", descriptor) : it->second.name;
 }
 
 Result<std::unique_ptr<Module>> Gpu::load(std::span<const std::byte> elf) {

@@ -51,10 +51,18 @@ public:
 private:
   friend class LoadedModule;
 
-  /// A launch, with the memory that must live as long as it.
+  struct LoadedKernel {
+    std::string name;
+    std::shared_ptr<GpuBlock> image;
+  };
+  /// Memory that must live as long as a launch: its arguments, and the code.
+  struct LaunchMemory {
+    GpuBlock arguments;
+    std::shared_ptr<GpuBlock> image;
+  };
   struct Prepared {
     Launch launch;
-    std::shared_ptr<GpuBlock> block;
+    std::shared_ptr<LaunchMemory> memory;
   };
   Result<Prepared> prepare(const Kernel &kernel, const LaunchOptions &options, const Arguments &arguments);
   Result<std::shared_ptr<ScratchRing>> scratchFor(uint32_t bytesPerLane);
@@ -63,8 +71,8 @@ private:
   // In this order: workers end before what they use does.
   AddressSpace space_;
   std::unique_ptr<GpuMemory> memory_;
-  std::mutex mutex_; ///< guards what follows, up to the scheduler
-  std::map<uint64_t, std::string> names_;
+  std::mutex mutex_;                         ///< guards what follows, up to the scheduler
+  std::map<uint64_t, LoadedKernel> kernels_; ///< by descriptor
   std::set<std::shared_ptr<RunningLaunch::State>> running_;
   std::shared_ptr<ScratchRing> scratch_;
   uint64_t queue_ = 0; ///< stands in for an amd_queue_t

@@ -95,15 +95,15 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   const uint64_t kernargBytes = std::max<uint64_t>(kernel.kernargBytes, given);
 
   Prepared prepared;
-  prepared.block =
-      std::make_shared<GpuBlock>(LUTHIER_TRY(GpuBlock::make(*memory_, sizeof(DispatchPacket) + kernargBytes)));
+  prepared.memory = std::make_shared<LaunchMemory>();
+  prepared.memory->arguments = LUTHIER_TRY(GpuBlock::make(*memory_, sizeof(DispatchPacket) + kernargBytes));
   Launch &launch = prepared.launch;
   launch.kernelObject = kernel.descriptor;
   launch.grid = {grid.x, grid.y, grid.z};
   launch.workgroup = {static_cast<uint16_t>(group.x), static_cast<uint16_t>(group.y), static_cast<uint16_t>(group.z)};
   launch.groupSegmentSize = kernel.ldsBytes + options.dynamicLds;
   launch.privateSegmentSize = kernel.scratchBytes + (kernel.dynamicStack ? options.stackBytes : 0);
-  launch.packet = prepared.block->address();
+  launch.packet = prepared.memory->arguments.address();
   launch.kernarg = launch.packet + sizeof(DispatchPacket);
   launch.queue = queue_;
   launch.count = options.count;
@@ -116,6 +116,8 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   {
     std::lock_guard lock(mutex_);
     launch.dispatchId = dispatches_++;
+    if (const auto it = kernels_.find(kernel.descriptor); it != kernels_.end())
+      prepared.memory->image = it->second.image;
   }
 
   const std::span kernarg(reinterpret_cast<std::byte *>(launch.kernarg), kernargBytes);
@@ -145,7 +147,7 @@ Result<RunningLaunch> Gpu::launch(const Kernel &kernel, const LaunchOptions &opt
     std::lock_guard lock(mutex_);
     running_.insert(state);
   }
-  auto onDone = [this, state, block = prepared.block](const Dispatch &dispatch) {
+  auto onDone = [this, state, memory = prepared.memory](const Dispatch &dispatch) {
     {
       std::lock_guard lock(mutex_);
       running_.erase(state);
@@ -161,7 +163,7 @@ Result<RunningLaunch> Gpu::launch(const Kernel &kernel, const LaunchOptions &opt
 Result<std::unique_ptr<Stepper>> Gpu::step(const Kernel &kernel, const LaunchOptions &options,
                                            const Arguments &arguments) {
   Prepared prepared = LUTHIER_TRY(prepare(kernel, options, arguments));
-  auto stepper = makeStepper(*device_, prepared.launch, prepared.block);
+  auto stepper = makeStepper(*device_, prepared.launch, prepared.memory);
   if (const FaultInfo fault = stepper->fault(); fault.kind != FaultKind::None)
     return makeErrorCode(static_cast<int>(fault.kind), "{}", fault.text);
   return stepper;

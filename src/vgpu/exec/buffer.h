@@ -1,7 +1,6 @@
 // Buffer resources: where MUBUF and MTBUF instructions find their data (manual, 9.1.5 and 9.1.8).
 #pragma once
 
-#include "isa/format.h"
 #include "vgpu/exec/vmem.h"
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
@@ -39,7 +38,7 @@ template <bool Typed> [[gnu::always_inline]] inline Buffer bufferOf(const Wave &
   return b;
 }
 
-/// Index and offset of every lane, and which lanes are in range.
+/// Index and offset of every lane.
 struct BufferLanes {
   const u32 *index;
   const u32 *offset;

@@ -4,11 +4,14 @@
 // exponent range, DIV_FMAS takes the last step and undoes the scaling where VCC says so, DIV_FIXUP does the special
 // cases. Together they must give the correctly rounded quotient.
 //
-// The manuals' pseudo-code cannot do that as it stands, in two places:
+// The manuals' pseudo-code cannot do that as it stands, in three places:
 // - DIV_FMAS is said to scale by 2^32 (f64: 2^64) whatever happened before. But a quotient near overflow comes from a
 //   denominator scaled up by 2^64 and needs 2^64, a denormal one comes from a numerator scaled up by 2^64 and needs
 //   2^-64. The two are told apart by the size of the quotient, S2: it is above 1 in the one case, far below in the
 //   other.
+// - DIV_FIXUP is said to give "overflow" for a denominator whose exponent is all ones; but those are infinities and
+//   NaNs, dealt with before. What needs it are numerators so far above the denominator that even the scaled quotient
+//   overflows and Newton-Raphson makes a NaN of it.
 // - DIV_SCALE is said to scale a denominator *up* when 1/denominator and the quotient are both denormal. Such a
 //   denominator is above 2^126; it would become infinite. It is scaled down here, as "1/S1 == DENORM" alone does.
 #pragma once
@@ -19,7 +22,7 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 template <class T> struct Division;
 template <> struct Division<f32> {
-  static constexpr int kNearMax = 96, kTiny = 23, kNoQuotient = -150, kBias = 127;
+  static constexpr int kNearMax = 96, kTiny = 23, kUnderflow = -150, kOverflow = 128, kBias = 127;
   static constexpr f32 kUp = 0x1p64f, kDown = 0x1p-64f;
   static constexpr f32 kLargeDenominator = 0x1p126f; ///< above it, the reciprocal is denormal
   /// numerator / denominator is below the smallest normal number.
@@ -28,7 +31,7 @@ template <> struct Division<f32> {
   }
 };
 template <> struct Division<f64> {
-  static constexpr int kNearMax = 768, kTiny = 53, kNoQuotient = -1075, kBias = 1023;
+  static constexpr int kNearMax = 768, kTiny = 53, kUnderflow = -1075, kOverflow = 1024, kBias = 1023;
   static constexpr f64 kUp = 0x1p128, kDown = 0x1p-128;
   static constexpr f64 kLargeDenominator = 0x1p1022;
   [[gnu::always_inline]] static bool tinyQuotient(f64 numerator, f64 denominator) {
@@ -104,12 +107,13 @@ template <class T> [[gnu::always_inline]] inline T divFixupSpecial(T q, T d, T n
   return isNan(n) ? quiet(n) : r;
 }
 
-/// V_DIV_FIXUP. Underflow is a zero, as rounding to nearest has it. The manual's overflow case (an exponent of all ones
-/// in the denominator) cannot be reached: those are infinities and NaNs.
+/// V_DIV_FIXUP of f32 and f64: quotients out of range are zero or infinite, as rounding to nearest has it.
 template <class T> [[gnu::always_inline]] inline T divFixup(T q, T d, T n) {
   using D = Division<T>;
-  const bool underflow = exponent(n) - exponent(d) < D::kNoQuotient;
-  return divFixupSpecial(underflow ? T(0) : q, d, n);
+  const i32 distance = exponent(n) - exponent(d);
+  T r = distance < D::kUnderflow ? T(0) : q;
+  r = distance > D::kOverflow ? bits<T>(kInfinity<T>) : r;
+  return divFixupSpecial(r, d, n);
 }
 [[gnu::always_inline]] inline f16 divFixup(f16 q, f16 d, f16 n) { return divFixupSpecial(q, d, n); }
 

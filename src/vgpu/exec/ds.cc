@@ -84,8 +84,8 @@ template <Data D> const Inst *dsWrite(Wave &w, const Inst *i) {
   const auto offset = static_cast<u32>(i->imm);
   const u32 *s = w.v[i->src[1].reg];
   u64 block;
-  if (exec == ~0ull && ldsCoalesced<bytesOf(D)>(w, v, offset, exec, block)) {
-    storeBlock<D>(s, block);
+  if (ldsCoalesced<bytesOf(D)>(w, v, offset, exec, block)) {
+    exec == ~0ull ? storeBlock<D>(s, block) : storeBlock<D>(s, block, exec);
     return i->next();
   }
   scatter<D>(s, w.addresses, ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses));
@@ -309,8 +309,21 @@ const Inst *dsBpermute(Wave &w, const Inst *i) {
   const u32 *v = w.v[i->src[0].reg], *s = activeData(w, w.v[i->src[1].reg]);
   const u32 last = w.lanes - 1;
   u32 *out = w.tmp[0];
+#ifdef __AVX512F__
+  // Two look-ups in 32 lanes each, and bit 5 chooses.
+  typedef u32 Vec __attribute__((vector_size(64)));
+  typedef int Permute __attribute__((vector_size(64)));
+  const auto *from = reinterpret_cast<const Vec *>(s);
+  for (unsigned n = 0; n < N; n += 16) {
+    const Vec lane = (*reinterpret_cast<const Vec *>(v + n) + static_cast<u32>(i->imm)) / 4 & last;
+    const Vec low = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[0], (Permute)lane, (Permute)from[1]);
+    const Vec high = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[2], (Permute)lane, (Permute)from[3]);
+    *reinterpret_cast<Vec *>(out + n) = (lane & 32) != 0 ? high : low;
+  }
+#else
   for (unsigned n = 0; n < N; ++n)
     out[n] = s[(v[n] + static_cast<u32>(i->imm)) / 4 & last];
+#endif
   finishPermute(w, i, out);
   return i->next();
 }
@@ -324,9 +337,8 @@ u32 swizzleSource(u32 offset, u32 n) {
     return j | (n & mask) | (n & 0x20);
   }
   if (offset >= 0xc000) { // rotate within 32 lanes
-    const u32 mask = offset & 0x1f;
     const u32 rotate = offset & 0x400 ? 0u - (offset >> 5 & 0x1f) : offset >> 5 & 0x1f;
-    return (((n & mask) | ((n + rotate) & ~mask)) & 0x1f) | (n & 0x20);
+    return ((n + rotate) & 0x1f) | (n & 0x20);
   }
   if (offset & 0x8000) // any lane of the group of 4
     return (n & ~3u) + (offset >> (2 * (n & 3)) & 3);
@@ -335,7 +347,9 @@ u32 swizzleSource(u32 offset, u32 n) {
 }
 
 const Inst *dsSwizzle(Wave &w, const Inst *i) {
-  // LLVM puts the data in ADDR, as the manual's microcode table of the Vega generation does.
+  if (i->imm >= 0xc000 && i->imm < 0xe000 && (i->imm & 0x1f))
+    return w.illegal(i, "rotates with a mask, where the manual's text and pseudo-code contradict each other");
+  // LLVM encodes the data in ADDR; the manual does not say where it is.
   const u32 *s = activeData(w, w.v[i->src[0].reg]);
   u32 *out = w.tmp[0];
   for (unsigned n = 0; n < N; ++n)

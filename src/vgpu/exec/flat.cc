@@ -82,10 +82,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *globalStore(Wave &w, const In
   if (i->flags & kLds) [[unlikely]]
     return w.illegal(i, "cannot store from LDS");
   u64 block;
-  if (exec == ~0ull && globalCoalesced<bytesOf(D)>(w, i, exec, block) && allowed(w, block, N * bytesOf(D))) {
-    storeBlock<D>(w.v[i->src[1].reg], block);
+  if (globalCoalesced<bytesOf(D)>(w, i, exec, block) && storeCoalesced<D>(w, w.v[i->src[1].reg], exec, block))
     return i->next();
-  }
   return storeLanes<D>(w, i, w.v[i->src[1].reg], globalAddresses(w, i), exec);
 }
 
@@ -214,10 +212,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *flatStore(Wave &w, const Inst
   const u32 *s = w.v[i->src[1].reg];
   if (allGlobal(w, i, exec)) [[likely]] {
     u64 block;
-    if (exec == ~0ull && coalesced(w.addresses, exec, bytesOf(D), block) && allowed(w, block, N * bytesOf(D))) {
-      storeBlock<D>(s, block);
+    if (coalesced(w.addresses, exec, bytesOf(D), block) && storeCoalesced<D>(w, s, exec, block))
       return i->next();
-    }
     return storeLanes<D>(w, i, w.v[i->src[1].reg], w.addresses, exec);
   }
   u32 *offset = w.tmp[5];

@@ -189,7 +189,7 @@ template <bool Cosine> [[gnu::always_inline]] inline f32 sine(f32 x) {
   s = s * z - 1.0 / 5040;
   s = s * z + 1.0 / 120;
   s = s * z - 1.0 / 6;
-  s = s * z * t + t;
+  s = (s * z + 1.0) * t; // keeps the sign of a zero
   f64 c = 1.0 / 479001600;
   c = c * z - 1.0 / 3628800;
   c = c * z + 1.0 / 40320;

@@ -97,11 +97,12 @@ LUTHIER_GUEST_ACCESS const Inst *storeComponents(Wave &w, const Inst *i, const B
     if (inside[c] && !lanesAllowed(w, w.addresses, inside[c], 4 * c + 4, bad))
       return w.memoryFault(i, bad, true);
   }
-  for (unsigned c = 0; c < registersOf(D); ++c)
-    for (u64 m = inside[c]; m; m &= m - 1) {
-      const auto n = static_cast<unsigned>(__builtin_ctzll(m));
-      storeLane<Data::B32>(w.v[i->src[1].reg + c], n, w.addresses[n] + 4 * c);
-    }
+  for (u64 m = w.exec(); m; m &= m - 1) {
+    const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+    for (unsigned c = 0; c < registersOf(D); ++c)
+      if (inside[c] >> n & 1)
+        storeLane<Data::B32>(w.v[i->src[1].reg + c], n, w.addresses[n] + 4 * c);
+  }
   return i->next();
 }
 
@@ -115,9 +116,9 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
   const u32 *s = w.v[i->src[1].reg];
   u64 block;
   if constexpr (bytesOf(D) >= 4) {
-    if (exec == ~0ull && spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
+    if (spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
       for (unsigned c = 0; c < registersOf(D); ++c)
-        storeBlock<Data::B32>(s + c * N, block + c * N * 4);
+        storeBlock<Data::B32>(s + c * N, block + c * N * 4, exec);
       return i->next();
     }
   }
@@ -128,10 +129,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
   const u64 *address = linearAddresses(w, b, lanes);
   if (registersOf(D) > 1 && bufferInRange(w, i, b, lanes, bytesOf(D) - 4) != exec) [[unlikely]]
     return storeComponents<D>(w, i, b, lanes);
-  if (inside == ~0ull && coalesced(address, inside, bytesOf(D), block) && allowed(w, block, N * bytesOf(D))) {
-    storeBlock<D>(s, block);
+  if (inside == exec && coalesced(address, exec, bytesOf(D), block) && storeCoalesced<D>(w, s, exec, block))
     return i->next();
-  }
   return storeLanes<D>(w, i, s, address, inside);
 }
 
@@ -163,7 +162,7 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   if (b.swizzle && sizeof(T) != 4)
     return w.illegal(i, "is a 64-bit atomic on a swizzled buffer, where a qword is not in one piece");
   const BufferLanes lanes = bufferLanes(w, i, b);
-  const u64 inside = bufferInRange(w, i, b, lanes);
+  const u64 inside = bufferInRange(w, i, b, lanes, sizeof(T) - 4);
   const u64 *address = w.addresses;
   if (b.swizzle)
     swizzledLanes<Data::B32>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses);

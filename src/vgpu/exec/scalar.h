@@ -20,17 +20,25 @@ struct Scc {
   bool set;
 };
 
-/// Source n. Registers and constants are told apart without a branch: both occur at the same handlers.
+/// Source n, which is a register or a constant. No branch tells them apart: both occur at the same handlers.
+template <class T> [[gnu::always_inline]] inline T plainOperand(const Wave &w, const Inst &i, unsigned n) {
+  const bool inRegister = i.srcKind[n] == SrcKind::Scalar;
+  uintptr_t raw; // both members at once: the compiler will not load one of them speculatively
+  memcpy(&raw, &i.src[n], sizeof raw);
+  const u32 *low =
+      __builtin_unpredictable(inRegister) ? w.s + static_cast<u32>(raw) : reinterpret_cast<const u32 *>(raw);
+  if constexpr (sizeof(T) == 8)
+    // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
+    return static_cast<T>(low[0] | static_cast<u64>(low[__builtin_unpredictable(inRegister) ? 1 : N]) << 32);
+  else
+    return static_cast<T>(low[0]);
+}
+
+/// Source n, whatever it is.
 template <class T> [[gnu::always_inline]] inline T scalarOperand(const Wave &w, const Inst &i, unsigned n) {
   if (i.srcKind[n] == SrcKind::Special) [[unlikely]]
     return static_cast<T>(specialSource(w, i.src[n].reg));
-  const bool inRegister = i.srcKind[n] == SrcKind::Scalar;
-  const u32 *low = inRegister ? &w.s[i.src[n].reg] : i.src[n].lanes;
-  if constexpr (sizeof(T) == 8)
-    // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
-    return static_cast<T>(low[0] | static_cast<u64>(low[inRegister ? 1 : N]) << 32);
-  else
-    return static_cast<T>(low[0]);
+  return plainOperand<T>(w, i, n);
 }
 
 template <class T> inline constexpr bool isScc = std::is_same_v<T, Scc &> || std::is_same_v<T, Scc>;
@@ -48,28 +56,30 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
     return count;
   }
 
-  template <class T, unsigned Source>
+  template <class T, unsigned Source, bool Special>
   [[gnu::always_inline]] static decltype(auto) argument(const Wave &w, const Inst &i, Scc &scc) {
     if constexpr (std::is_same_v<T, Scc &>)
       return (scc);
     else if constexpr (std::is_same_v<T, Scc>)
       return Scc{scc.set};
-    else
+    else if constexpr (Special)
       return scalarOperand<T>(w, i, Source);
+    else
+      return plainOperand<T>(w, i, Source);
   }
 
-  template <auto F, size_t... I>
+  template <auto F, bool Special, size_t... I>
   [[gnu::always_inline]] static R call(const Wave &w, const Inst &i, Scc &scc, std::index_sequence<I...>) {
-    return F(argument<A, sourceOf(I)>(w, i, scc)...);
+    return F(argument<A, sourceOf(I), Special>(w, i, scc)...);
   }
 
-  template <auto F> static const Inst *handler(Wave &w, const Inst *i) {
+  template <auto F, bool Special> [[gnu::always_inline]] static const Inst *execute(Wave &w, const Inst *i) {
     Scc scc{w.scc != 0};
     constexpr std::index_sequence_for<A...> indices;
     if constexpr (std::is_void_v<R>) {
-      call<F>(w, *i, scc, indices);
+      call<F, Special>(w, *i, scc, indices);
     } else {
-      const R result = call<F>(w, *i, scc, indices);
+      const R result = call<F, Special>(w, *i, scc, indices);
       if constexpr (sizeof(R) == 8)
         w.setScalar64(i->dst, static_cast<u64>(result));
       else
@@ -78,6 +88,21 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
     if constexpr (writesScc)
       w.scc = scc.set;
     return i->next();
+  }
+
+  /// Sources such as SCC or an aperture: apart, so that the usual path calls nothing and saves no registers.
+  template <auto F> [[gnu::noinline]] static const Inst *handlerForSpecial(Wave &w, const Inst *i) {
+    return execute<F, true>(w, i);
+  }
+
+  template <auto F> static const Inst *handler(Wave &w, const Inst *i) {
+    constexpr unsigned kSources = sourceOf(sizeof...(A));
+    bool special = i->srcKind[0] == SrcKind::Special;
+    if constexpr (kSources > 1)
+      special |= i->srcKind[1] == SrcKind::Special;
+    if (special) [[unlikely]]
+      return handlerForSpecial<F>(w, i);
+    return execute<F, false>(w, i);
   }
 
   static constexpr Type type(unsigned k) {

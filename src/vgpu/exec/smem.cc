@@ -25,9 +25,10 @@ template <unsigned SgprUnit = 1> [[gnu::always_inline]] inline u64 offsetOf(cons
   return offset;
 }
 
+/// The tag is dropped last: then no address, a null pointer's negative offsets included, is so high that a size added
+/// to it wraps.
 template <unsigned SgprUnit = 1> [[gnu::always_inline]] inline u64 addressOf(const Wave &w, const Inst *i) {
-  const u64 base = w.scalar64(i->src[0].reg) & ~3ull & ~AddressSpace::kUserPointerTag;
-  return base + offsetOf<SgprUnit>(w, i);
+  return ((w.scalar64(i->src[0].reg) & ~3ull) + offsetOf<SgprUnit>(w, i)) & ~AddressSpace::kUserPointerTag;
 }
 
 /// What a buffer resource in SGPRs says, as far as scalar instructions look at it.

@@ -184,6 +184,24 @@ template <Data D>
   }
 }
 
+/// The lanes of `mask` of a block.
+template <Data D>
+[[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void storeBlock(const u32 *__restrict s, u64 block, u64 mask) {
+#ifdef __AVX512F__
+  if constexpr (D == Data::B32) {
+    typedef int IntVector __attribute__((vector_size(64), may_alias, aligned(4)));
+    for (unsigned i = 0; i < N; i += 16)
+      __builtin_ia32_storedqusi512_mask(reinterpret_cast<int *>(block + i * 4),
+                                        *reinterpret_cast<const IntVector *>(s + i), static_cast<u16>(mask >> i));
+    return;
+  }
+#endif
+  for (; mask; mask &= mask - 1) {
+    const auto i = static_cast<unsigned>(__builtin_ctzll(mask));
+    storeLane<D>(s, i, block + i * bytesOf(D));
+  }
+}
+
 /// Lanes of `mask`, each at its address.
 template <Data D, unsigned Step = 4>
 [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void gather(u32 *d, const u64 *address, u64 mask, u64 step = Step) {
@@ -341,6 +359,17 @@ template <Data D> [[gnu::always_inline]] inline bool loadCoalesced(Wave &w, cons
     loadBlock<D>(w.tmp[0], block);
     blendActive<registersOf(D)>(w, w.v[i->dst], w.tmp[0]);
   }
+  return true;
+}
+
+/// Stores to a block that EXEC's lanes share, when all of it may be accessed.
+template <Data D> [[gnu::always_inline]] inline bool storeCoalesced(Wave &w, const u32 *s, u64 exec, u64 block) {
+  if (!allowed(w, block, N * bytesOf(D))) [[unlikely]]
+    return false;
+  if (exec == ~0ull)
+    storeBlock<D>(s, block);
+  else
+    storeBlock<D>(s, block, exec);
   return true;
 }
 

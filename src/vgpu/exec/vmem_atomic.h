@@ -57,11 +57,12 @@ template <class F, class T = typename FloatBits<F>::Bits> constexpr bool isNan(T
   return (x & ~FloatBits<F>::sign) > FloatBits<F>::exponent;
 }
 
-/// "If both inputs are NaN, the NaN from the first input"; the host agrees, except that its own NaN is negative.
+/// NaNs by rule rather than by the host: the compiler may exchange an addition's operands, and the NaN that the host
+/// makes of inf - inf is negative.
 template <class F, class T = typename FloatBits<F>::Bits> inline T fadd(T m, T d) {
+  using B = FloatBits<F>;
   const T sum = bits<T>(bits<F>(m) + bits<F>(d));
-  const bool made = isNan<F>(sum) && !isNan<F>(m) && !isNan<F>(d);
-  return made ? FloatBits<F>::exponent | FloatBits<F>::quiet : sum;
+  return isNan<F>(m) ? m | B::quiet : isNan<F>(d) ? d | B::quiet : isNan<F>(sum) ? B::exponent | B::quiet : sum;
 }
 
 /// Total order of everything that is not NaN: -inf ... -0, +0 ... +inf.
@@ -98,7 +99,7 @@ inline u32 pkAddF16(u32 m, u32 d) {
   auto half = [](u16 a, u16 b) -> u32 {
     const u16 sum = bits<u16>(static_cast<f16>(static_cast<f32>(bits<f16>(a)) + static_cast<f32>(bits<f16>(b))));
     auto nan = [](u16 x) { return (x & 0x7fff) > 0x7c00; };
-    return nan(sum) && !nan(a) && !nan(b) ? 0x7e00 : sum;
+    return nan(a) ? a | 0x200 : nan(b) ? b | 0x200 : nan(sum) ? 0x7e00 : sum;
   };
   return half(static_cast<u16>(m), static_cast<u16>(d)) | half(static_cast<u16>(m >> 16), static_cast<u16>(d >> 16))
                                                               << 16;

@@ -23,9 +23,11 @@ const Inst *v_mov_b32(Wave &w, const Inst *i) {
     blend(w, to, from, 1);
   return i->next();
 }
+void moveLanes(const LaneArgs &args) { memmove(args.d, args.s[0], N * sizeof(u32)); }
 constexpr Row moveRow() {
   Row row = op<[](u32 a) { return a; }>("v_mov_b32");
   row.handler = v_mov_b32;
+  row.loop = moveLanes;
   return row;
 }
 
@@ -70,11 +72,11 @@ template <class I> [[gnu::always_inline]] inline I saturatedF16(f16 x) {
   return static_cast<I>(n > kMax ? kMax : n < kMin ? kMin : n);
 }
 
-/// f16 to a normalised 16-bit integer: `scale` is 1.0, and Low the smallest value that is not clamped.
+/// f16 to a normalised 16-bit integer; in f64, where the product is exact.
 template <i32 Low, i32 Scale> [[gnu::always_inline]] inline i32 normalisedF16(f16 x) {
-  const f32 y = static_cast<f32>(x) * static_cast<f32>(Scale);
-  const f32 z = y > f32(Low) ? (y < f32(Scale) ? y : f32(Scale)) : f32(Low);
-  return isNan(x) ? 0 : static_cast<i32>(__builtin_rintf(z));
+  const f64 y = static_cast<f64>(static_cast<f32>(x)) * Scale;
+  const f64 z = y > Low ? (y < Scale ? y : Scale) : Low;
+  return isNan(x) ? 0 : static_cast<i32>(__builtin_rint(z));
 }
 
 [[gnu::always_inline]] inline f32 reciprocal(f32 x) { return flushed(1.0f / flushed(x)); }

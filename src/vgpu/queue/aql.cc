@@ -27,14 +27,17 @@ AqlQueue::~AqlQueue() {
 uint16_t AqlQueue::header(uint64_t index) const { return shared(slot(index).header).load(std::memory_order_acquire); }
 
 // The doorbell's value is not looked at: with several producers the last store may name an earlier packet than one
-// before it. A valid header below the write index says the same, and the standard lets us act on it.
+// before it. A valid header below the write index says the same, and the standard lets us act on it. Slots keep their
+// header until they are given back, so one that is still taken must not be mistaken for the packet a ring's length
+// later.
 bool AqlQueue::pending() const {
   if (failed_.load(std::memory_order_acquire))
     return false;
   if (faulted_.load(std::memory_order_acquire))
     return true;
-  uint64_t index = next_.load(std::memory_order_relaxed);
+  const uint64_t index = next_.load(std::memory_order_relaxed);
   return index < shared(queue_->write_dispatch_id).load(std::memory_order_relaxed) &&
+         index - shared(queue_->read_dispatch_id).load(std::memory_order_acquire) < size_ &&
          typeOf(header(index)) != HSA_PACKET_TYPE_INVALID;
 }
 

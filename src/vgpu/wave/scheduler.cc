@@ -35,20 +35,21 @@ public:
   explicit Worker(Scheduler &scheduler) : scheduler_(scheduler) {}
 
   void run() {
-    unsigned idleRounds = 0;
+    size_t idleTurns = 0;
     while (refresh()) {
       bool busy = false;
-      for (Share &share : shares_)
+      size_t resident = 0;
+      for (Share &share : shares_) {
         busy |= turn(share);
-      std::erase_if(shares_, [](const Share &share) { return share.left; });
-      if (busy) {
-        idleRounds = 0;
-      } else if (++idleRounds > 32) {
-        // Everything resident waits for the host or for another worker.
-        std::this_thread::sleep_for(std::chrono::microseconds(std::min(idleRounds, 200u)));
-      } else {
-        std::this_thread::yield();
+        resident += share.groups.size();
       }
+      std::erase_if(shares_, [](const Share &share) { return share.left; });
+      if (busy)
+        idleTurns = 0;
+      else if (++idleTurns > 32 * (resident + 1)) // everything resident waits for the host or for another worker
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+      else if (idleTurns > resident)
+        std::this_thread::yield();
     }
     for (Share &share : shares_)
       leave(share);
@@ -62,6 +63,8 @@ private:
     std::vector<OpcodeCount> counts;
     uint64_t waves = 0;
     uint32_t wanted = 1; ///< workgroups to keep resident
+    size_t next = 0;     ///< whose turn it is
+    bool roundBusy = false, roundEnded = false;
     unsigned roundsWithoutEnd = 0;
     bool exhausted = false; ///< no more workgroups to start
     bool left = false;
@@ -99,7 +102,8 @@ private:
     return share;
   }
 
-  /// One round over a dispatch's resident workgroups. True when something ran.
+  /// Runs the dispatch's next resident workgroup for its quantum: one at a time, so that a dispatch with many resident
+  /// workgroups gets no larger part of the worker than one with a single wave. True when something ran.
   bool turn(Share &share) {
     Dispatch &dispatch = *share.dispatch;
     if (dispatch.aborted()) {
@@ -108,31 +112,37 @@ private:
     }
     while (share.groups.size() < share.wanted && !share.exhausted && start(share)) {
     }
-    bool busy = false, ended = false;
-    for (auto &group : share.groups) {
-      const auto progress = group->run();
-      busy |= progress != Workgroup::Progress::Waiting;
-      if (progress == Workgroup::Progress::Finished) {
-        group.reset();
-        ended = true;
-        dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
-        dispatch.finishedGroups_.fetch_add(1, std::memory_order_acq_rel);
-      }
-      if (dispatch.aborted())
-        break;
+    if (share.groups.empty()) {
+      if (share.exhausted)
+        leave(share);
+      return share.exhausted;
     }
-    std::erase(share.groups, nullptr);
-    if (dispatch.aborted() || (share.exhausted && share.groups.empty())) {
-      leave(share);
-      return true;
+    const auto progress = share.groups[share.next]->run();
+    const bool busy = progress != Workgroup::Progress::Waiting;
+    share.roundBusy |= busy;
+    if (progress == Workgroup::Progress::Finished) {
+      share.roundEnded = true;
+      share.groups.erase(share.groups.begin() + static_cast<std::ptrdiff_t>(share.next));
+      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+      dispatch.finishedGroups_.fetch_add(1, std::memory_order_acq_rel);
+    } else {
+      ++share.next;
     }
-    if (ended) {
+    if (share.next >= share.groups.size())
+      endRound(share);
+    return busy;
+  }
+
+  /// Every resident workgroup has had its turn: decides whether more of them are needed.
+  static void endRound(Share &share) {
+    if (share.roundEnded) {
       share.roundsWithoutEnd = 0;
-    } else if (!busy || ++share.roundsWithoutEnd >= kPatience) {
+    } else if (!share.roundBusy || ++share.roundsWithoutEnd >= kPatience) {
       share.roundsWithoutEnd = 0;
       share.wanted = static_cast<uint32_t>(share.groups.size()) * 2 + 1;
     }
-    return busy;
+    share.next = 0;
+    share.roundBusy = share.roundEnded = false;
   }
 
   /// Makes the next workgroup of the grid resident. False when that is not possible now.

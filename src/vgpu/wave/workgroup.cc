@@ -14,7 +14,7 @@ namespace {
 
 /// Instructions that a wave executes before others get their turn: long enough that switching costs nothing, short
 /// enough that a wave spinning on a lock does not keep its holder waiting for long.
-constexpr uint64_t kQuantum = 8192;
+constexpr uint64_t kQuantum = 4096;
 
 uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
 
@@ -212,8 +212,8 @@ Stop Workgroup::step(uint32_t index) {
 
 Workgroup::Progress Workgroup::run() {
   bool ran = false;
-  // Waves that meet at barriers are kept going within one turn: the whole turn is one quantum per wave.
-  for (uint64_t turns = 0; turns < 64; ++turns) {
+  // Waves that meet at barriers are kept going within one turn, for a while.
+  for (unsigned phase = 0; phase < 16; ++phase) {
     bool released = false;
     uint32_t atBarrier = 0;
     for (Wave *wave : waves_) {

@@ -92,7 +92,9 @@ extern "C" __global__ void endless(volatile u32 *flag) {
 extern "C" __global__ void generic_pointers(u32 *out, u32 which) {
   __shared__ u32 shared[64];
   volatile u32 local[4] = {1, 2, 3, 4};
-  volatile u32 *pointer = which == 0 ? (volatile u32 *)&shared[localId()] : which == 1 ? &local[localId() & 3] : &out[64 + localId()];
+  volatile u32 *pointer = which == 0   ? (volatile u32 *)&shared[localId()]
+                          : which == 1 ? &local[localId() & 3]
+                                       : &out[64 + localId()];
   *pointer = 1000 + localId();
   out[localId()] = *pointer;
 }

@@ -290,6 +290,70 @@ TEST(Mubuf, Faults) {
   EXPECT_EQ(ExecTest::load<uint32_t>(base), 0u);
 }
 
+// Formats: dfmt 10 is 8_8_8_8, 5 is 16_16, 12 is 16_16_16_16, 14 is 32_32_32_32; nfmt 0 unorm, 1 snorm, 4 uint, 5 sint,
+// 7 float.
+TEST(Mubuf, FormatLoads) {
+  ExecTest t;
+  const uint64_t base = t.buffer(std::vector<uint32_t>{0x00ff8001, pack16(f16(1.5f), f16(-2.0f)), 0x80007fff, 4});
+  setResource(t, 8, {.base = base, .dfmt = 10, .nfmt = 0});
+  setResource(t, 12, {.base = base, .dfmt = 10, .nfmt = 1});
+  setResource(t, 16, {.base = base, .dfmt = 10, .nfmt = 5});
+  ASSERT_TRUE(t.run(
+      "buffer_load_format_xyzw v[4:7], off, s[8:11], 0\n"
+      "buffer_load_format_xyzw v[8:11], off, s[12:15], 0\n"
+      "buffer_load_format_xyz v[12:14], off, s[16:19], 0\n"
+      "tbuffer_load_format_xy v[16:17], off, s[8:11], 0 format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_FLOAT] offset:4\n"
+      "tbuffer_load_format_xyzw v[20:23], off, s[8:11], 0 format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_SSCALED] "
+      "offset:8\n"
+      "tbuffer_load_format_d16_xy v24, off, s[8:11], 0 format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_FLOAT] offset:4\n"
+      "buffer_load_format_d16_xyzw v[26:27], off, s[16:19], 0"));
+  EXPECT_EQ(t.v(4, 9), f32(1.0f / 255.0f));
+  EXPECT_EQ(t.v(5, 9), f32(128.0f / 255.0f));
+  EXPECT_EQ(t.v(6, 9), f32(1.0f));
+  EXPECT_EQ(t.v(7, 9), 0u);
+  EXPECT_EQ(t.v(8, 9), f32(1.0f / 127.0f));
+  EXPECT_EQ(t.v(9, 9), f32(-1.0f)) << "-128 / 127 is clamped";
+  EXPECT_EQ(t.v(12, 9), 1u);
+  EXPECT_EQ(t.v(13, 9), 0xffffff80u);
+  EXPECT_EQ(t.v(14, 9), 0xffffffffu);
+  EXPECT_EQ(t.v(16, 9), f32(1.5f));
+  EXPECT_EQ(t.v(17, 9), f32(-2.0f));
+  EXPECT_EQ(t.v(20, 9), f32(32767.0f));
+  EXPECT_EQ(t.v(21, 9), f32(-32768.0f));
+  EXPECT_EQ(t.v(22, 9), 0u) << "TBUFFER fills up with 0";
+  EXPECT_EQ(t.v(24, 9), pack16(f16(1.5f), f16(-2.0f)));
+  EXPECT_EQ(t.v(26, 9), pack16(1, 0xff80));
+  EXPECT_EQ(t.v(27, 9), pack16(0xffff, 0));
+}
+
+TEST(Mubuf, FormatStores) {
+  ExecTest t;
+  const uint64_t base = t.buffer(64 * 16);
+  setResource(t, 8, {.base = base, .stride = 16, .addTid = true, .dfmt = 10, .nfmt = 0});
+  t.setVector(4, f32(1.0f));
+  t.setVector(5, f32(0.5f));
+  t.setVector(6, f32(-3.0f));
+  t.setVector(7, 0x7fc00000);
+  ASSERT_TRUE(t.run(
+      "buffer_store_format_xyzw v[4:7], off, s[8:11], 0\n"
+      "tbuffer_store_format_xy v[4:5], off, s[8:11], 0 format:[BUF_DATA_FORMAT_16_16,BUF_NUM_FORMAT_FLOAT] offset:4\n"
+      "tbuffer_store_format_xy v[4:5], off, s[8:11], 0 format:[BUF_DATA_FORMAT_32_32,BUF_NUM_FORMAT_FLOAT] offset:8"));
+  for (unsigned lane : {0u, 63u}) {
+    EXPECT_EQ(ExecTest::load<uint32_t>(base + 16 * lane), 0x000080ffu) << "127.5 rounds to even";
+    EXPECT_EQ(ExecTest::load<uint32_t>(base + 16 * lane + 4), pack16(f16(1.0f), f16(0.5f)));
+    EXPECT_EQ(ExecTest::load<uint32_t>(base + 16 * lane + 8), f32(1.0f));
+    EXPECT_EQ(ExecTest::load<uint32_t>(base + 16 * lane + 12), f32(0.5f));
+  }
+}
+
+TEST(Mubuf, FormatsThatAreNotImplementedStop) {
+  ExecTest t;
+  const uint64_t base = t.buffer(64);
+  setResource(t, 8, {.base = base, .dfmt = 6, .nfmt = 7});
+  EXPECT_FALSE(t.run("buffer_load_format_x v4, off, s[8:11], 0"));
+  EXPECT_EQ(t.fault().kind, Fault::Kind::IllegalInstruction);
+}
+
 TEST(Mubuf, CacheControl) {
   ExecTest t;
   EXPECT_TRUE(t.run("buffer_wbl2\nbuffer_invl2\nbuffer_wbinvl1\nbuffer_wbinvl1_vol"));

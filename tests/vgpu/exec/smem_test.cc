@@ -104,6 +104,10 @@ TEST(Smem, FaultsAtTheEndOfMappedMemory) {
   EXPECT_TRUE(t.fault().write);
   t.setS64(0, 0);
   EXPECT_FALSE(t.run("s_load_dword s4, s[0:1], 0x0"));
+  EXPECT_FALSE(t.run("s_load_dword s4, s[0:1], -4"));
+  EXPECT_EQ(t.fault().kind, Fault::Kind::Memory);
+  EXPECT_FALSE(t.run("s_load_dwordx16 s[16:31], s[0:1], -16"));
+  EXPECT_EQ(t.fault().kind, Fault::Kind::Memory);
   t.setS64(0, ~3ull);
   EXPECT_FALSE(t.run("s_load_dwordx2 s[4:5], s[0:1], 0x0"));
   EXPECT_EQ(t.fault().kind, Fault::Kind::Memory);

@@ -118,21 +118,23 @@ constexpr MinMax kMinMaxF16{0x200, 0x7c00, 0x8000};
 TEST(Vop2, MinMaxF32) {
   for (const uint32_t mode : {kDefaultMode, kDefaultMode & ~uint32_t(mode::kIeee)})
     for (const bool max : {false, true})
-      binary(max ? "v_max_f32" : "v_min_f32", {}, kF32, kF32, Match::Bits,
-             [=](uint64_t a, uint64_t b, uint64_t) {
-               return kMinMaxF32(max, mode & mode::kIeee, uint32_t(a), uint32_t(b));
-             },
-             {0}, mode);
+      binary(
+          max ? "v_max_f32" : "v_min_f32", {}, kF32, kF32, Match::Bits,
+          [=](uint64_t a, uint64_t b, uint64_t) {
+            return kMinMaxF32(max, mode & mode::kIeee, uint32_t(a), uint32_t(b));
+          },
+          {0}, mode);
 }
 
 TEST(Vop2, MinMaxF16) {
   for (const uint32_t mode : {kDefaultMode, kDefaultMode & ~uint32_t(mode::kIeee)})
     for (const bool max : {false, true})
-      binary(max ? "v_max_f16" : "v_min_f16", {}, kF16, kF16, Match::Bits,
-             [=](uint64_t a, uint64_t b, uint64_t) {
-               return kMinMaxF16(max, mode & mode::kIeee, uint32_t(a), uint32_t(b));
-             },
-             {0}, mode);
+      binary(
+          max ? "v_max_f16" : "v_min_f16", {}, kF16, kF16, Match::Bits,
+          [=](uint64_t a, uint64_t b, uint64_t) {
+            return kMinMaxF16(max, mode & mode::kIeee, uint32_t(a), uint32_t(b));
+          },
+          {0}, mode);
 }
 
 TEST(Vop2, MinMaxFlushWhenTheModeDoes) {
@@ -202,9 +204,10 @@ TEST(Vop2, Clamp) {
   ExecTest t;
   t.setVector(1, {0xfffffff0, 5, 0x7fffffff, 0x00ffffff});
   t.setVector(2, {0x20, 7, 0x7fffffff, 0x00ffffff});
-  ASSERT_TRUE(t.run("v_add_u32_e64 v0, v1, v2 clamp\nv_sub_u32_e64 v3, v1, v2 clamp\nv_subrev_u32_e64 v4, v1, v2 clamp\n"
-                    "v_mul_u32_u24_e64 v5, v1, v2 clamp\nv_add_u16_e64 v6, v1, v2 clamp\n"
-                    "v_add_co_u32_e64 v7, s[4:5], v1, v2 clamp\nv_mul_i32_i24_e64 v8, v1, v2 clamp"));
+  ASSERT_TRUE(
+      t.run("v_add_u32_e64 v0, v1, v2 clamp\nv_sub_u32_e64 v3, v1, v2 clamp\nv_subrev_u32_e64 v4, v1, v2 clamp\n"
+            "v_mul_u32_u24_e64 v5, v1, v2 clamp\nv_add_u16_e64 v6, v1, v2 clamp\n"
+            "v_add_co_u32_e64 v7, s[4:5], v1, v2 clamp\nv_mul_i32_i24_e64 v8, v1, v2 clamp"));
   EXPECT_EQ(t.v(0, 0), 0xffffffffu);
   EXPECT_EQ(t.v(0, 1), 12u);
   EXPECT_EQ(t.v(3, 0), 0xffffffd0u);
@@ -334,7 +337,8 @@ TEST(Vop2, Dots) {
     return sum;
   };
   const uint32_t c[] = {1, 0xffffffff, 0x7fffffff};
-  for (const auto &[mnemonic, width] : {std::pair{"v_dot2c_i32_i16", 16}, {"v_dot4c_i32_i8", 8}, {"v_dot8c_i32_i4", 4}}) {
+  for (const auto &[mnemonic, width] :
+       {std::pair{"v_dot2c_i32_i16", 16}, {"v_dot4c_i32_i8", 8}, {"v_dot8c_i32_i4", 4}}) {
     reset();
     ASSERT_TRUE(t.run(std::string(mnemonic) + "_e32 v0, v1, v2"));
     for (unsigned lane = 0; lane < 3; ++lane)
@@ -342,8 +346,7 @@ TEST(Vop2, Dots) {
     reset();
     ASSERT_TRUE(t.run(std::string(mnemonic) + "_e64 v0, v1, v2 clamp"));
     for (unsigned lane = 0; lane < 3; ++lane)
-      EXPECT_EQ(t.v(0, lane),
-                uint32_t(std::clamp<int64_t>(dot(lane, unsigned(width), c[lane]), INT32_MIN, INT32_MAX)))
+      EXPECT_EQ(t.v(0, lane), uint32_t(std::clamp<int64_t>(dot(lane, unsigned(width), c[lane]), INT32_MIN, INT32_MAX)))
           << mnemonic << lane;
   }
   t.setVector(1, {pack16(f16(2.0f), f16(3.0f)), pack16(0x0001, f16(1.0f))});
@@ -398,9 +401,11 @@ TEST(Vop2, SdwaSelectsAndPreserves) {
   t.setVector(1, 0x8877f0f1);
   t.setVector(2, 0x00030002);
   t.setVector(0, 0xaabbccdd);
-  ASSERT_TRUE(t.run("v_add_u32_sdwa v0, v1, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_3 src1_sel:WORD_1"));
+  ASSERT_TRUE(
+      t.run("v_add_u32_sdwa v0, v1, v2 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE src0_sel:BYTE_3 src1_sel:WORD_1"));
   EXPECT_EQ(t.v(0, 0), 0xaabb8bddu);
-  ASSERT_TRUE(t.run("v_add_u32_sdwa v0, sext(v1), v2 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:BYTE_1 src1_sel:WORD_0"));
+  ASSERT_TRUE(
+      t.run("v_add_u32_sdwa v0, sext(v1), v2 dst_sel:WORD_0 dst_unused:UNUSED_SEXT src0_sel:BYTE_1 src1_sel:WORD_0"));
   EXPECT_EQ(t.v(0, 0), 0xfffffff2u);
   ASSERT_TRUE(t.run("v_add_u32_sdwa v0, v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_0 src1_sel:WORD_0"));
   EXPECT_EQ(t.v(0, 0), 0xf0f30000u);

@@ -103,6 +103,21 @@ TEST_F(Aql, manyProducers) {
   EXPECT_TRUE(eventually([&] { return value(done) == 0; }));
 }
 
+// The slot of a running kernel keeps its valid header; the packet one ring later must not be taken from it.
+TEST_F(Aql, fullRingBehindALongKernel) {
+  const uint64_t endless = makeKernel({0xbf82ffff}); // s_branch to itself
+  amd_signal_t *done = makeSignal(kRing - 1);
+  submit(kernel(endless), HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  for (uint32_t i = 1; i < kRing; ++i)
+    submit(kernel(endpgm, done), HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  reserve();
+  reserve();
+  EXPECT_TRUE(eventually([&] { return value(done) == 0; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  EXPECT_EQ(value(done), 0);
+  EXPECT_EQ(readIndex(), 0u);
+}
+
 TEST_F(Aql, barrierAndWaitsForAll) {
   amd_signal_t *a = makeSignal(1), *b = makeSignal(2), *done = makeSignal(1);
   hsa_barrier_and_packet_t packet{};
