@@ -1,4 +1,4 @@
-# HIP programs, built by hipcc as a user would build them.
+# HIP programs, built by hipcc as a user would build them, and device code alone, built by Clang.
 
 set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples (a list)")
 list(TRANSFORM LUTHIER_SAMPLE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE hip_arch_flags)
@@ -30,4 +30,13 @@ function(luthier_hip_program target program)
     DEPENDS ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/samples/sample.h
     COMMENT "Building HIP program ${name}" VERBATIM)
   add_custom_target(${target} ALL DEPENDS ${outputs})
+endfunction()
+
+# luthier_code_object(OUTPUT source.hip [FLAG ...]): a code object for gfx90a, without any ROCm header or library.
+function(luthier_code_object output source)
+  cmake_path(ABSOLUTE_PATH source)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_CXX_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc
+      --offload-arch=gfx90a -O2 -Wall ${ARGN} ${source} -o ${output}
+    DEPENDS ${source} COMMENT "Compiling ${source} for gfx90a" VERBATIM)
 endfunction()

@@ -19,15 +19,21 @@ function(luthier_library name)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
 endfunction()
 
-# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V ...]): a GoogleTest program, each of its cases a CTest.
+# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V ...] [SANITIZED]): a GoogleTest program, each of its cases a CTest. SANITIZED
+# tests also run in the builds under sanitizers (cmake/LuthierSanitized.cmake).
 function(luthier_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "SANITIZED" "TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  set(labels)
+  if(ARG_SANITIZED AND LUTHIER_SANITIZE)
+    add_dependencies(sanitized_tests ${name})
+    set(labels LABELS sanitized)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
-    PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${ARG_ENV}")
+    PROPERTIES TIMEOUT ${ARG_TIMEOUT} ENVIRONMENT "${ARG_ENV}" ${labels})
 endfunction()

@@ -76,22 +76,28 @@ template <class T> [[gnu::always_inline]] inline T divScale(T x, T d, T n, MaskO
   return postScale ? static_cast<f32>(exact * factor) : plain;
 }
 
-/// V_DIV_FMAS_F64: the same with 2^128 and 2^-128. Rounding to odd needs the sign of the sum's error, which the host's
-/// fused multiply-add gives in two more steps.
+/// V_DIV_FMAS_F64: the same with 2^128 and 2^-128. Scaling up is exact. Scaling down rounds the sum to a denormal, for
+/// a second time; that goes wrong only where the rounded sum lies halfway between two denormals and the exact one does
+/// not.
 [[gnu::always_inline]] inline f64 divFmas(f64 a, f64 b, f64 c, bool postScale) {
   const f64 sum = __builtin_fma(a, b, c);
-  const f64 product = a * b;
-  const f64 productError = __builtin_fma(a, b, -product);
-  const f64 high = product + c;
-  const f64 part = high - product;
-  const f64 highError = (product - (high - part)) + (c - part);
-  const f64 error = (high - sum) + (highError + productError);
-  const u64 s = bits<u64>(sum);
-  const u64 odd = isNegative(error) == isNegative(sum) ? s + 1 : s - 1;
-  const bool adjust = error != 0.0 && !isNan(error) && !(s & 1);
-  const f64 exact = bits<f64>(adjust ? odd : s);
-  const f64 factor = exponent(c) > Division<f64>::kBias ? 0x1p128 : 0x1p-128;
-  return postScale ? exact * factor : sum;
+  const f64 scaledUp = sum * 0x1p128;
+
+  // Lifted by 2^512, so that the error of the sum is no denormal itself.
+  const f64 x = a * 0x1p512, y = c * 0x1p512;
+  const f64 lifted = __builtin_fma(x, b, y);
+  const f64 product = x * b, productError = __builtin_fma(x, b, -product);
+  const f64 high = product + y, part = high - product;
+  const f64 highError = (product - (high - part)) + (y - part);
+  const f64 error = (high - lifted) + (highError + productError);
+  const f64 rounded = lifted * 0x1p-640;
+  const f64 rest = lifted - rounded * 0x1p640;
+  const bool tie = __builtin_fabs(rest) == 0x1p-435; // half of the smallest denormal
+  const bool away = tie && error != 0.0 && isNegative(error) == isNegative(rest);
+  const f64 scaledDown = rounded + (away ? (isNegative(rest) ? -0x1p-1074 : 0x1p-1074) : 0.0);
+
+  const f64 scaled = exponent(c) > Division<f64>::kBias ? scaledUp : scaledDown;
+  return postScale ? scaled : sum;
 }
 
 /// The special cases that all widths share. q: quotient, d: denominator, n: numerator.

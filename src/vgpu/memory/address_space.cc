@@ -47,22 +47,6 @@ void AddressSpace::unmap(uint64_t begin, uint64_t size, DeviceMask devices) {
   std::lock_guard lock(mutex_);
   for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page)
     leafFor(page).pages[page % kEntries].fetch_and(static_cast<DeviceMask>(~devices), std::memory_order_relaxed);
-  epoch_.fetch_add(1, std::memory_order_release);
-}
-
-AddressSpace::Range AddressSpace::rangeAround(uint64_t address, DeviceMask device) const {
-  auto mapped = [&](uint64_t page) { return (pageMask(page) & device) == device; };
-  const uint64_t page = address / kPageSize;
-  if (!mapped(page))
-    return {};
-  const uint64_t limit = kMaxRange / kPageSize;
-  uint64_t first = page;
-  while (first > 0 && page - first < limit && mapped(first - 1))
-    --first;
-  uint64_t last = page;
-  while (last - page < limit && mapped(last + 1))
-    ++last;
-  return {first * kPageSize, (last + 1) * kPageSize};
 }
 
 } // namespace luthier::vgpu

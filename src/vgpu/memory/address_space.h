@@ -25,15 +25,6 @@ public:
   /// bit there, and every access drops it again.
   static constexpr uint64_t kUserPointerTag = 1ull << 52;
 
-  struct Range {
-    uint64_t begin = 0;
-    uint64_t end = 0;
-    /// Also right where address + size does not fit 64 bits.
-    bool contains(uint64_t address, uint64_t size) const {
-      return address >= begin && address <= end && size <= end - address;
-    }
-  };
-
   AddressSpace();
   ~AddressSpace();
   AddressSpace(const AddressSpace &) = delete;
@@ -53,17 +44,9 @@ public:
     return true;
   }
 
-  /// The mapped pages around `address`, as far as they are contiguous (up to `kMaxRange` either way); empty when the
-  /// page is not mapped. Callers cache it and check `epoch()` to see whether the cached range still holds.
-  Range rangeAround(uint64_t address, DeviceMask device) const;
-
-  /// Grows whenever something is unmapped.
-  uint64_t epoch() const { return epoch_.load(std::memory_order_acquire); }
-
 private:
   static constexpr unsigned kLevelBits = 12;
   static constexpr uint64_t kEntries = 1ull << kLevelBits;
-  static constexpr uint64_t kMaxRange = 1ull << 25;
   struct Leaf {
     std::atomic<DeviceMask> pages[kEntries];
   };
@@ -83,7 +66,6 @@ private:
   Leaf &leafFor(uint64_t page);
 
   std::vector<std::atomic<Node *>> root_;
-  std::atomic<uint64_t> epoch_{1};
   std::mutex mutex_;
 };
 

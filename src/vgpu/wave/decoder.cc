@@ -202,7 +202,7 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
     out.fn = notImplemented;
   }
   for (const Type type : {row.dst, row.src[0], row.src[1], row.src[2]})
-    if (type == Type::F64 || type == Type::F16 || type == Type::PkF16)
+    if (row.dst != Type::F32 && (type == Type::F64 || type == Type::F16 || type == Type::PkF16))
       out.flags |= kF64Mode;
   // Modifiers go through the general path where the row has a lane loop; other handlers look at them themselves.
   const bool modified = out.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || out.omod ||

@@ -17,28 +17,20 @@ namespace luthier::vgpu {
 uint64_t Wave::pc(const Inst *inst) const { return chunk->pc(inst); }
 
 const Inst *Wave::jump(uint64_t target) {
-  if (target & 3) {
-    target &= ~3ull;
-  }
-  if (chunk && chunk->contains(target)) {
-    const Inst *inst = chunk->at(target);
-    if (__builtin_expect(__atomic_load_n(&inst->fn, __ATOMIC_ACQUIRE) != nullptr, 1))
+  target &= ~3ull;
+  auto &recent = recentChunks[target / CodeChunk::kBytes % std::size(recentChunks)];
+  for (const CodeChunk *candidate : {chunk, recent}) {
+    if (!candidate || !candidate->contains(target))
+      continue;
+    const Inst *inst = candidate->at(target);
+    if (__atomic_load_n(&inst->fn, __ATOMIC_ACQUIRE)) {
+      chunk = candidate;
       return inst;
+    }
   }
-  return code->find(target, chunk);
-}
-
-bool Wave::accessibleSlow(uint64_t address, uint64_t size) {
-  const uint64_t epoch = memory->epoch();
-  if (ranges.epoch != epoch) {
-    for (auto &range : ranges.ranges)
-      range = {};
-    ranges.epoch = epoch;
-  }
-  if (!memory->allows(address, size, deviceMask))
-    return false;
-  ranges.ranges[ranges.victim++ % std::size(ranges.ranges)] = memory->rangeAround(address, deviceMask);
-  return true;
+  const Inst *inst = code->find(target, chunk);
+  recent = chunk;
+  return inst;
 }
 
 namespace {

@@ -61,6 +61,7 @@ struct alignas(64) Wave {
 
   const Inst *ip; ///< where to go on; kept by `run` and by handlers that stop the wave
   const CodeChunk *chunk;
+  const CodeChunk *recentChunks[4]; ///< by low bits of the chunk's number: far calls and returns find theirs here
   CodeSnapshot *code;
 
   Workgroup *group;
@@ -75,14 +76,6 @@ struct alignas(64) Wave {
   uint64_t sharedAperture, privateAperture;
   OpcodeCount *counts;    ///< null when nobody counts
   uint64_t gwsTicket;     ///< what a wave stopped in ds_gws_barrier waits for
-  uint32_t gprIndexMode;  ///< s_set_gpr_idx_on: 0 when off, else enable bits | 0x80000000
-
-  /// The last ranges that accesses were found in, so that most checks are two comparisons.
-  struct RangeCache {
-    AddressSpace::Range ranges[4];
-    uint64_t epoch = 0;
-    uint32_t victim = 0;
-  } ranges;
 
   uint64_t exec() const { return scalar64(kExec); }
   void setExec(uint64_t value) { setScalar64(kExec, value); }
@@ -113,15 +106,8 @@ struct alignas(64) Wave {
   /// Where execution goes on after a jump to `pc`.
   const Inst *jump(uint64_t pc);
 
-  /// True when [address, address + size) may be accessed; remembers the range around it.
-  bool accessible(uint64_t address, uint64_t size) {
-    for (const auto &range : ranges.ranges)
-      if (range.contains(address, size))
-        if (__builtin_expect(ranges.epoch == memory->epoch(), 1))
-          return true;
-    return accessibleSlow(address, size);
-  }
-  bool accessibleSlow(uint64_t address, uint64_t size);
+  /// True when [address, address + size) may be accessed.
+  bool accessible(uint64_t address, uint64_t size) const { return memory->allows(address, size, deviceMask); }
 };
 
 } // namespace luthier::vgpu

@@ -106,6 +106,8 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   w.lanes = target.waveSize;
   w.stop = Stop::None;
   w.chunk = nullptr;
+  for (auto &chunk : w.recentChunks)
+    chunk = nullptr;
   w.code = dispatch_.code_.get();
   w.group = this;
   w.device = &device;
@@ -118,8 +120,6 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   w.privateAperture = device.config().privateApertureBase;
   w.counts = nullptr;
   w.gwsTicket = 0;
-  w.gprIndexMode = 0;
-  w.ranges = {};
 
   uint64_t scratchOffset = 0;
   w.scratchBase = w.scratchBytes = 0;

@@ -71,44 +71,6 @@ TEST(AddressSpace, RangesThatWrapAroundAreRefused) {
   space.map(0, kPage, 1);
   EXPECT_FALSE(space.allows(~0ull - 3, 8, 1));
   EXPECT_FALSE(space.allows(kBase, ~0ull - 10, 1));
-  const AddressSpace::Range range{0, kPage};
-  EXPECT_FALSE(range.contains(~0ull - 3, 8));
-  EXPECT_FALSE(range.contains(8, ~0ull));
-  EXPECT_TRUE(range.contains(kPage - 8, 8));
-  EXPECT_FALSE(range.contains(kPage - 8, 9));
-  EXPECT_FALSE(range.contains(kPage, 1));
-  EXPECT_FALSE(AddressSpace::Range().contains(0, 4));
-}
-
-TEST(AddressSpace, RangeAroundIsContiguous) {
-  AddressSpace space;
-  space.map(kBase, 3 * kPage, 1);
-  space.map(kBase + 3 * kPage, kPage, 2);
-  space.map(kBase + 4 * kPage, kPage, 1);
-  const auto range = space.rangeAround(kBase + kPage + 17, 1);
-  EXPECT_EQ(range.begin, kBase);
-  EXPECT_EQ(range.end, kBase + 3 * kPage);
-  const auto none = space.rangeAround(kBase + 3 * kPage, 1);
-  EXPECT_EQ(none.begin, none.end);
-}
-
-TEST(AddressSpace, RangeAroundIsBounded) {
-  AddressSpace space;
-  const uint64_t size = 1ull << 28;
-  space.map(kBase, size, 1);
-  const uint64_t middle = kBase + size / 2;
-  const auto range = space.rangeAround(middle, 1);
-  EXPECT_TRUE(range.contains(middle, 1 << 20));
-  EXPECT_LT(range.end - range.begin, size);
-}
-
-TEST(AddressSpace, OnlyUnmappingChangesTheEpoch) {
-  AddressSpace space;
-  const uint64_t before = space.epoch();
-  space.map(kBase, kPage, 1);
-  EXPECT_EQ(space.epoch(), before);
-  space.unmap(kBase, kPage, 1);
-  EXPECT_GT(space.epoch(), before);
 }
 
 TEST(AddressSpace, NothingOfSizeZero) {
