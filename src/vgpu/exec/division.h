@@ -94,7 +94,7 @@ template <class T> [[gnu::always_inline]] inline T divScale(T x, T d, T n, MaskO
   const f64 rest = lifted - rounded * 0x1p640;
   const bool tie = __builtin_fabs(rest) == 0x1p-435; // half of the smallest denormal
   const bool away = tie && error != 0.0 && isNegative(error) == isNegative(rest);
-  const f64 scaledDown = rounded + (away ? (isNegative(rest) ? -0x1p-1074 : 0x1p-1074) : 0.0);
+  const f64 scaledDown = away ? rounded + (isNegative(rest) ? -0x1p-1074 : 0x1p-1074) : rounded;
 
   const f64 scaled = exponent(c) > Division<f64>::kBias ? scaledUp : scaledDown;
   return postScale ? scaled : sum;

@@ -41,17 +41,29 @@ template <unsigned Pack> struct InputBf16 {
   [[gnu::always_inline]] static f32 value(u32 x) { return bits<f32>(x << 16); }
 };
 struct InputI8 {
-  using Value = i32;
+  using Value = u32; // sums wrap around
   static constexpr unsigned kPack = 4, kBits = 8;
-  [[gnu::always_inline]] static i32 value(u32 x) { return static_cast<i8>(x); }
+  [[gnu::always_inline]] static u32 value(u32 x) { return static_cast<u32>(static_cast<i8>(x)); }
 };
 struct InputF64 {
   using Value = f64;
 };
 
-[[gnu::always_inline]] inline f32 multiplyAdd(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }
-[[gnu::always_inline]] inline f64 multiplyAdd(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }
-[[gnu::always_inline]] inline i32 multiplyAdd(i32 a, i32 b, i32 c) { return i32(u32(a) * u32(b) + u32(c)); }
+/// A row of B or D. Written as a vector: left to itself, the compiler vectorises over k or not at all.
+template <class Value, unsigned Columns> struct RowOf {
+  typedef Value type __attribute__((vector_size(Columns * sizeof(Value))));
+};
+
+/// sum += a * b, fused. By reference: vectors have no ABI that all CPU levels share.
+template <class Vector, class Value>
+[[gnu::always_inline]] inline void multiplyAdd(Vector &sum, Value a, const Value *b) {
+  Vector row;
+  memcpy(&row, b, sizeof row);
+  if constexpr (std::is_same_v<Value, u32>)
+    sum += a * row;
+  else
+    sum = __builtin_elementwise_fma(Vector{} + a, row, sum);
+}
 
 /// The modifier fields, as the decoder leaves them in `Inst::control`.
 struct Modifiers {
@@ -94,15 +106,19 @@ bool validOperands(const Inst &i) {
 /// M, N, K and blocks as in the mnemonics; `Columns` is their N.
 template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma {
   using Value = typename Input::Value;
+  using Vector = typename RowOf<Value, Columns>::type;
   static constexpr unsigned kGroups = K / Input::kPack; ///< lane groups that A's k is spread over
   static constexpr unsigned kRowGroups = N / Columns / (M < N / Columns * 4 ? Blocks : 1); ///< of D, in lanes
   static constexpr unsigned kRegistersPerBlock = M / kRowGroups;
   static_assert(M * kGroups * Blocks == N && M == Columns);
 
-  /// Element k % kPack of a lane's registers.
-  [[gnu::always_inline]] static Value input(const u32 (*v)[kMaxLanes], unsigned lane, unsigned element) {
-    const unsigned bit = element * Input::kBits;
-    return Input::value(v[bit / 32][lane] >> (bit % 32));
+  /// The elements of all lanes' registers, apart.
+  [[gnu::always_inline]] static void unpack(const u32 (*v)[kMaxLanes], Value (*out)[N]) {
+    for (unsigned element = 0; element < Input::kPack; ++element) {
+      const unsigned bit = element * Input::kBits;
+      for (unsigned lane = 0; lane < N; ++lane)
+        out[element][lane] = Input::value(v[bit / 32][lane] >> (bit % 32));
+    }
   }
 
   static const Inst *handler(Wave &w, const Inst *i) {
@@ -113,36 +129,35 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
     if (sharing > Blocks || (modifiers.cbsz && modifiers.abid >= sharing))
       return w.illegal(i, "has a CBSZ or ABID that its blocks do not allow");
 
-    // A by rows, B by columns of each block; taken aside, as D may overlap them.
-    Value a[Blocks][K][M], b[Blocks][K][Columns];
-    const u32(*va)[kMaxLanes] = &w.v[i->src[0].reg], (*vb)[kMaxLanes] = &w.v[i->src[1].reg];
-    for (unsigned block = 0; block < Blocks; ++block) {
-      const unsigned blockOfA = modifiers.cbsz ? (block & ~(sharing - 1)) + modifiers.abid : block;
-      for (unsigned k = 0; k < K; ++k) {
-        const unsigned group = k / Input::kPack, element = k % Input::kPack;
-        for (unsigned row = 0; row < M; ++row)
-          a[block][k][row] = input(va, row + M * (group + kGroups * blockOfA), element);
-        for (unsigned column = 0; column < Columns; ++column) {
-          const unsigned lane = column + Columns * (group + kGroups * block);
-          b[block][k][column] = input(vb, laneOfB(modifiers.blgp, lane), element);
-        }
-      }
+    Value a[Input::kPack][N], b[Input::kPack][N];
+    unpack(&w.v[i->src[0].reg], a);
+    unpack(&w.v[i->src[1].reg], b);
+    if (modifiers.blgp) [[unlikely]] {
+      Value straight[Input::kPack][N];
+      memcpy(straight, b, sizeof b);
+      for (unsigned element = 0; element < Input::kPack; ++element)
+        for (unsigned lane = 0; lane < N; ++lane)
+          b[element][lane] = straight[element][laneOfB(modifiers.blgp, lane)];
     }
 
     const Accumulator c(w, *i);
-    for (unsigned block = 0; block < Blocks; ++block)
+    for (unsigned block = 0; block < Blocks; ++block) {
+      const unsigned blockOfA = modifiers.cbsz ? (block & ~(sharing - 1)) + modifiers.abid : block;
       for (unsigned row = 0; row < M; ++row) {
         // Blocks lie side by side in the lanes where one does not fill them.
         constexpr bool kBlocksInLanes = kRowGroups * Columns < N;
         const unsigned reg = row % 4 + row / (4 * kRowGroups) * 4 + (kBlocksInLanes ? 0 : kRegistersPerBlock * block);
         const unsigned lane = Columns * (kBlocksInLanes ? block : row / 4 % kRowGroups);
-        Value sum[Columns];
-        memcpy(sum, c.lanes + reg * c.stride + lane, sizeof sum);
-        for (unsigned k = 0; k < K; ++k)
-          for (unsigned column = 0; column < Columns; ++column)
-            sum[column] = multiplyAdd(a[block][k][row], b[block][k][column], sum[column]);
-        memcpy(w.v[i->dst + reg] + lane, sum, sizeof sum);
+        Vector sum;
+        memcpy(&sum, c.lanes + reg * c.stride + lane, sizeof sum);
+        for (unsigned k = 0; k < K; ++k) {
+          const unsigned group = k / Input::kPack, element = k % Input::kPack;
+          multiplyAdd(sum, a[element][M * (group + kGroups * blockOfA) + row],
+                      &b[element][Columns * (group + kGroups * block)]);
+        }
+        memcpy(w.v[i->dst + reg] + lane, &sum, sizeof sum);
       }
+    }
     return i->next();
   }
 
@@ -155,6 +170,7 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
 /// f64: one value of k to a lane and block, single rows in lanes.
 template <unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma<InputF64, M, Columns, K, Blocks> {
   static_assert(M * K * Blocks == N && M == Columns);
+  using Vector = typename RowOf<f64, Columns>::type;
 
   static const Inst *handler(Wave &w, const Inst *i) {
     if (!validOperands(*i))
@@ -174,15 +190,16 @@ template <unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma
     for (unsigned block = 0; block < Blocks; ++block)
       for (unsigned row = 0; row < M; ++row) {
         const unsigned reg = 2 * (row / 4), lane = M * Blocks * (row % 4) + M * block;
-        for (unsigned column = 0; column < Columns; ++column) {
-          const u32 *in = c.lanes + reg * c.stride + lane + column;
-          f64 sum = bits<f64>(in[0] | static_cast<u64>(in[high]) << 32);
-          for (unsigned k = 0; k < K; ++k) {
-            const unsigned group = M * (block + Blocks * k);
-            sum = multiplyAdd(a[group + row], b[group + column], sum);
-          }
-          Lane<f64>::put(w.v[i->dst + reg], lane + column, sum);
+        const u32 *in = c.lanes + reg * c.stride + lane;
+        Vector sum;
+        for (unsigned column = 0; column < Columns; ++column)
+          sum[column] = bits<f64>(in[column] | static_cast<u64>(in[column + high]) << 32);
+        for (unsigned k = 0; k < K; ++k) {
+          const unsigned group = M * (block + Blocks * k);
+          multiplyAdd(sum, a[group + row], &b[group]);
         }
+        for (unsigned column = 0; column < Columns; ++column)
+          Lane<f64>::put(w.v[i->dst + reg], lane + column, sum[column]);
       }
     return i->next();
   }

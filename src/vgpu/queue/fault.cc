@@ -14,7 +14,7 @@ namespace luthier::vgpu {
 namespace {
 
 constexpr std::chrono::milliseconds kNoticeLimit(1000);
-constexpr std::chrono::milliseconds kReactionLimit(10000);
+constexpr std::chrono::milliseconds kReactionLimit(5000);
 
 int64_t codeOf(Fault::Kind kind) {
   switch (kind) {

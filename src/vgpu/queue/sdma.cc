@@ -27,7 +27,7 @@ constexpr uint8_t kCopyLinear = 0;
 constexpr uint8_t kCopyLinearRect = 4;
 constexpr uint8_t kTimestampGlobal = 2;
 constexpr unsigned kAtomicAdd64 = 47;
-constexpr std::chrono::milliseconds kReactionLimit(10000);
+constexpr std::chrono::milliseconds kReactionLimit(5000);
 
 uint64_t address64(const uint32_t *words) { return words[0] | (uint64_t{words[1]} << 32); }
 

@@ -62,6 +62,31 @@ inline void checkVector(const std::string &assembly, unsigned width, const std::
   }
 }
 
+/// The same for arithmetic: NaN results are compared as NaN only, the manual does not say which one it produces.
+inline void checkArithmetic(const std::string &assembly, unsigned width, const std::vector<VectorCase> &cases,
+                            const VectorRule &rule, std::function<bool(uint64_t)> isNan, uint32_t mode = kDefaultMode) {
+  SCOPED_TRACE(assembly);
+  ExecTest t;
+  t.mode(mode);
+  unsigned failures = 0;
+  for (size_t first = 0; first < cases.size() && failures < 5; first += 64) {
+    const size_t count = std::min<size_t>(64, cases.size() - first);
+    for (size_t n = 0; n < count; ++n)
+      for (unsigned k = 0; k < 3; ++k)
+        t.setV64(2 + 2 * k, unsigned(n), cases[first + n].s[k]);
+    t.setVector(10, kPoison);
+    ASSERT_TRUE(t.run(assembly));
+    for (size_t n = 0; n < count; ++n) {
+      const auto &s = cases[first + n].s;
+      const uint64_t got = width == 64 ? t.v64(10, unsigned(n)) : t.v(10, unsigned(n));
+      const uint64_t expected = rule(s[0], s[1], s[2]);
+      const bool same = got == expected || (isNan(got) && isNan(expected));
+      EXPECT_TRUE(same) << fmt::format("{:#x} {:#x} {:#x}: got {:#x}, expected {:#x}", s[0], s[1], s[2], got, expected);
+      failures += !same;
+    }
+  }
+}
+
 // Exact arithmetic for expected values.
 
 inline bool isNanF32(uint32_t x) { return (x & 0x7fffffff) > 0x7f800000; }

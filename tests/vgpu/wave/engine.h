@@ -11,6 +11,7 @@
 
 #include <sys/mman.h>
 
+#include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <memory>
@@ -34,13 +35,15 @@ class Engine {
 public:
   static constexpr uint64_t kPage = AddressSpace::kPageSize;
 
-  explicit Engine(unsigned threads = 2, DeviceConfig config = {}, Stats *stats = nullptr) : scheduler_(threads) {
+  explicit Engine(unsigned threads = 2, DeviceConfig config = {}, Stats *stats = nullptr)
+      : scheduler_(std::make_unique<Scheduler>(threads)) {
     if (!config.target)
       config.target = isa::findTarget("gfx90a");
-    device_ = std::make_unique<Device>(0, config, space_, scheduler_, stats);
+    device_ = std::make_unique<Device>(0, config, space_, *scheduler_, stats);
     device_->kernelName = [](uint64_t) { return std::string("test_kernel"); };
   }
   ~Engine() {
+    scheduler_.reset(); // ends what is running, before what it uses goes
     for (const auto &[address, size] : blocks_)
       munmap(reinterpret_cast<void *>(address), size);
   }
@@ -108,7 +111,10 @@ public:
     Fault fault;
     std::shared_ptr<Dispatch> dispatch;
 
-    /// The fault, when the dispatch ends within the time.
+    bool isDone() {
+      std::lock_guard lock(mutex);
+      return done;
+    }
     testing::AssertionResult ended(std::chrono::seconds limit = std::chrono::seconds(60)) {
       std::unique_lock lock(mutex);
       if (!changed.wait_for(lock, limit, [&] { return done; }))
@@ -126,12 +132,17 @@ public:
 
   std::shared_ptr<Running> start(const Launch &launch) {
     auto running = std::make_shared<Running>();
-    auto dispatch = device_->launch(launch, [running](const Dispatch &done) {
-      std::lock_guard lock(running->mutex);
-      running->fault = done.fault();
-      running->done = true;
-      running->changed.notify_all();
-    });
+    // Weak, because `running` holds the dispatch, which holds this function.
+    auto onDone = [weak = std::weak_ptr(running)](const Dispatch &done) {
+      const std::shared_ptr<Running> ended = weak.lock();
+      if (!ended)
+        return;
+      std::lock_guard lock(ended->mutex);
+      ended->fault = done.fault();
+      ended->done = true;
+      ended->changed.notify_all();
+    };
+    auto dispatch = device_->launch(launch, onDone);
     std::lock_guard lock(running->mutex);
     running->dispatch = std::move(dispatch);
     return running;
@@ -141,7 +152,7 @@ public:
 
 private:
   AddressSpace space_;
-  Scheduler scheduler_;
+  std::unique_ptr<Scheduler> scheduler_;
   std::unique_ptr<Device> device_;
   std::vector<std::pair<uint64_t, uint64_t>> blocks_;
 };

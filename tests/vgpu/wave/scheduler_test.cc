@@ -140,7 +140,7 @@ TEST_P(SchedulerTest, AnEndlessDispatchDoesNotStopAnother) {
     ASSERT_TRUE(engine.run(quick));
   EXPECT_EQ(engine.at<uint32_t>(data, 639), 20u);
 
-  EXPECT_FALSE(waiting->done);
+  EXPECT_FALSE(waiting->isDone());
   __atomic_store_n(&engine.at<uint32_t>(flag), 1, __ATOMIC_RELEASE);
   EXPECT_TRUE(waiting->completed());
 }
@@ -180,7 +180,7 @@ TEST_P(SchedulerTest, EndlessDispatchesCanBeAborted) {
   launch.workgroup = {64, 1, 1};
   auto running = engine.start(launch);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  EXPECT_FALSE(running->done);
+  EXPECT_FALSE(running->isDone());
   running->dispatch->abort({Fault::Kind::Aborted, 0, false, "enough"});
   ASSERT_TRUE(running->ended());
   EXPECT_EQ(running->fault.kind, Fault::Kind::Aborted);
@@ -199,7 +199,7 @@ TEST_P(SchedulerTest, DispatchesAreAbortedWithTheGpu) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   // The worker may not have taken it up; if it has, it has told.
-  if (running->done)
+  if (running->isDone())
     EXPECT_EQ(running->fault.kind, Fault::Kind::Aborted);
 }
 
