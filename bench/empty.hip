@@ -1,4 +1,5 @@
-// The least that a HIP program does: initialise, launch an empty kernel, wait. Without a GPU it stops at initialisation.
+// The least that a HIP program does: initialise, launch an empty kernel, wait. Without a GPU it stops at
+// initialisation.
 #include <hip/hip_runtime.h>
 
 __global__ void nothing() {}

@@ -62,11 +62,11 @@ Result<std::unique_ptr<Disassembler>> Disassembler::create(const Target &target)
   impl->instructions.reset(llvmTarget->createMCInstrInfo());
   impl->subtarget.reset(
       llvmTarget->createMCSubtargetInfo(triple.str(), llvm::StringRef(target.name.data(), target.name.size()), ""));
-  impl->context = std::make_unique<llvm::MCContext>(triple, impl->asmInfo.get(), impl->registers.get(),
-                                                    impl->subtarget.get());
+  impl->context =
+      std::make_unique<llvm::MCContext>(triple, impl->asmInfo.get(), impl->registers.get(), impl->subtarget.get());
   impl->disassembler.reset(llvmTarget->createMCDisassembler(*impl->subtarget, *impl->context));
-  impl->printer.reset(llvmTarget->createMCInstPrinter(triple, 0, *impl->asmInfo, *impl->instructions,
-                                                      *impl->registers));
+  impl->printer.reset(
+      llvmTarget->createMCInstPrinter(triple, 0, *impl->asmInfo, *impl->instructions, *impl->registers));
   if (!impl->disassembler || !impl->printer)
     return makeError("LLVM cannot disassemble for {}", target.name);
   return std::unique_ptr<Disassembler>(new Disassembler(std::move(impl)));

@@ -11,15 +11,15 @@ struct Pattern {
 
 // Most specific first.
 constexpr Pattern kGfx9[] = {
-    {0xff800000, 0xbe800000, Format::Sop1},  {0xff800000, 0xbf000000, Format::Sopc},
-    {0xff800000, 0xbf800000, Format::Sopp},  {0xf0000000, 0xb0000000, Format::Sopk},
-    {0xc0000000, 0x80000000, Format::Sop2},  {0xfe000000, 0x7e000000, Format::Vop1},
-    {0xfe000000, 0x7c000000, Format::Vopc},  {0x80000000, 0x00000000, Format::Vop2},
-    {0xff800000, 0xd3800000, Format::Vop3p}, {0xfc000000, 0xd0000000, Format::Vop3},
+    {0xff800000, 0xbe800000, Format::Sop1},    {0xff800000, 0xbf000000, Format::Sopc},
+    {0xff800000, 0xbf800000, Format::Sopp},    {0xf0000000, 0xb0000000, Format::Sopk},
+    {0xc0000000, 0x80000000, Format::Sop2},    {0xfe000000, 0x7e000000, Format::Vop1},
+    {0xfe000000, 0x7c000000, Format::Vopc},    {0x80000000, 0x00000000, Format::Vop2},
+    {0xff800000, 0xd3800000, Format::Vop3p},   {0xfc000000, 0xd0000000, Format::Vop3},
     {0xfc000000, 0xd4000000, Format::Vinterp}, {0xfc000000, 0xc0000000, Format::Smem},
-    {0xfc000000, 0xd8000000, Format::Ds},    {0xfc000000, 0xdc000000, Format::Flat},
-    {0xfc000000, 0xe0000000, Format::Mubuf}, {0xfc000000, 0xe8000000, Format::Mtbuf},
-    {0xfc000000, 0xf0000000, Format::Mimg},  {0xfc000000, 0xc4000000, Format::Export},
+    {0xfc000000, 0xd8000000, Format::Ds},      {0xfc000000, 0xdc000000, Format::Flat},
+    {0xfc000000, 0xe0000000, Format::Mubuf},   {0xfc000000, 0xe8000000, Format::Mtbuf},
+    {0xfc000000, 0xf0000000, Format::Mimg},    {0xfc000000, 0xc4000000, Format::Export},
 };
 } // namespace
 

@@ -15,16 +15,16 @@ struct Target {
   uint8_t major, minor, step;
   uint8_t elfMachine; ///< EF_AMDGPU_MACH in a code object's e_flags
   EncodingFamily encoding;
-  uint8_t waveSize;        ///< lanes of a wave unless the kernel says otherwise
-  uint16_t sgprs;          ///< addressable, without VCC, FLAT_SCRATCH and XNACK_MASK
-  uint16_t vgprs;          ///< addressable architectural VGPRs
-  uint16_t accVgprs;       ///< AccVGPRs, 0 where there are none
-  uint16_t vgprFileLanes;  ///< VGPRs of one SIMD lane, shared by its resident waves
-  uint8_t vgprGranule;     ///< allocation unit of VGPRs; also the unit of the kernel descriptor's count
+  uint8_t waveSize;       ///< lanes of a wave unless the kernel says otherwise
+  uint16_t sgprs;         ///< addressable, without VCC, FLAT_SCRATCH and XNACK_MASK
+  uint16_t vgprs;         ///< addressable architectural VGPRs
+  uint16_t accVgprs;      ///< AccVGPRs, 0 where there are none
+  uint16_t vgprFileLanes; ///< VGPRs of one SIMD lane, shared by its resident waves
+  uint8_t vgprGranule;    ///< allocation unit of VGPRs; also the unit of the kernel descriptor's count
   uint8_t sgprGranule;
   uint16_t maxWorkgroupWaves;
-  uint32_t ldsGranule; ///< bytes
-  bool unifiedVgprs;   ///< architectural and AccVGPRs share one file, split at ACCUM_OFFSET
+  uint32_t ldsGranule;    ///< bytes
+  bool unifiedVgprs;      ///< architectural and AccVGPRs share one file, split at ACCUM_OFFSET
   bool packedWorkitemIds; ///< work-item ids arrive in one VGPR, ten bits each
 };
 

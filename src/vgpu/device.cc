@@ -54,6 +54,9 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
   if (std::string problem = problemWith(*this, launch); !problem.empty())
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
+  else
+    dispatch->entry_ =
+        dispatch->code_->find(KernelDescriptor::at(launch.kernelObject).entry & ~3ull, dispatch->entryChunk_);
   return dispatch;
 }
 

@@ -16,7 +16,7 @@ struct Outcome {
 
 /// `luthier OPTIONS... -- program arguments`. `onOutput` is called whenever output has arrived, with all of it and the
 /// process id. A process that runs for longer than `timeout` seconds is killed.
-Outcome luthierRun(const std::vector<std::string> &options, const std::vector<std::string> &command, double timeout = 60,
-                   const std::function<void(const std::string &output, int pid)> &onOutput = {});
+Outcome luthierRun(const std::vector<std::string> &options, const std::vector<std::string> &command,
+                   double timeout = 60, const std::function<void(const std::string &output, int pid)> &onOutput = {});
 
 } // namespace luthier::e2e

@@ -1,6 +1,6 @@
-// Many host threads, each with several streams, launching small kernels with copies between them; every result is checked.
-// Usage: stress [threads] [streams per thread] [launches per thread] [rounds]. Prints PASS or FAIL, and the growth of
-// resident memory between the first and the last round.
+// Many host threads, each with several streams, launching small kernels with copies between them; every result is
+// checked. Usage: stress [threads] [streams per thread] [launches per thread] [rounds]. Prints PASS or FAIL, and the
+// growth of resident memory between the first and the last round.
 #include "sample.h"
 
 #include <atomic>
@@ -19,7 +19,8 @@ __global__ void step(uint32_t *data, uint32_t factor, uint32_t summand) {
 
 std::atomic<int> failures{0};
 
-// One stream's chain: host -> device, a kernel, device -> device, another kernel, device -> host; checked when it is read.
+// One stream's chain: host -> device, a kernel, device -> device, another kernel, device -> host; checked when it is
+// read.
 struct Chain {
   hipStream_t stream;
   uint32_t *a, *b, *host;
@@ -97,8 +98,9 @@ int main(int argc, char **argv) {
       afterFirst = residentKib();
   }
   const long growth = residentKib() - afterFirst;
-  std::printf("%d threads x %d streams, %d launches each, %d rounds: %d wrong, memory grew by %ld KiB after the first round\n",
-              threads, streams, launches, rounds, failures.load(), growth);
+  std::printf(
+      "%d threads x %d streams, %d launches each, %d rounds: %d wrong, memory grew by %ld KiB after the first round\n",
+      threads, streams, launches, rounds, failures.load(), growth);
   if (failures)
     sample::fail("%d results are wrong", failures.load());
   // What the runtime itself keeps is well below this; a leak of one record per launch is above it.

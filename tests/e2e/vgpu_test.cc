@@ -64,12 +64,13 @@ TEST(VirtualGpu, BytesThatAreNoInstructionAreShown) {
 
 TEST(VirtualGpu, EndlessKernelIsEndedByCtrlC) {
   bool interrupted = false;
-  const Outcome outcome = luthierRun(kOneGpu, {sampleProgram("endless_loop")}, 60, [&](const std::string &output, int pid) {
-    if (!interrupted && output.find("running") != std::string::npos) {
-      interrupted = true;
-      kill(pid, SIGINT);
-    }
-  });
+  const Outcome outcome =
+      luthierRun(kOneGpu, {sampleProgram("endless_loop")}, 60, [&](const std::string &output, int pid) {
+        if (!interrupted && output.find("running") != std::string::npos) {
+          interrupted = true;
+          kill(pid, SIGINT);
+        }
+      });
   EXPECT_TRUE(interrupted) << outcome.output;
   EXPECT_EQ(outcome.signal, SIGINT) << outcome.output;
 }
@@ -107,7 +108,7 @@ TEST(VirtualGpu, StatisticsCountEveryDispatch) {
     }
     EXPECT_EQ(waves, dispatch["wave_instructions"].get<uint64_t>());
     EXPECT_EQ(lanes, dispatch["lane_instructions"].get<uint64_t>());
-    if (dispatch["kernel"].get<std::string>().find("add") == std::string::npos)
+    if (dispatch["kernel"].get<std::string>().find("vectorAdd") == std::string::npos)
       continue;
     ++found;
     // Every wave of the grid ends once.
@@ -118,7 +119,8 @@ TEST(VirtualGpu, StatisticsCountEveryDispatch) {
 }
 
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {
-  const std::string command = "nm -D --defined-only '" LUTHIER_THUNK "' | grep -v ' hsaKmt' | grep -v HSAKMT_1 | grep .";
+  const std::string command =
+      "nm -D --defined-only '" LUTHIER_THUNK "' | grep -v ' hsaKmt' | grep -v HSAKMT_1 | grep .";
   EXPECT_NE(std::system(command.c_str()), 0) << "symbols other than hsaKmt* are exported";
 }
 

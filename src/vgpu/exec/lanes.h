@@ -180,7 +180,7 @@ u64 specialSource(const Wave &w, u32 code);
   }
 }
 
-/// A scalar source as lanes, in the wave's temporaries.
+/// A scalar source as lanes, in the wave's broadcast cache: not to be written.
 const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide);
 
 /// Source n as lanes.

@@ -206,12 +206,26 @@ void updateExecLanes(Wave &w) {
 
 const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
   const u64 value = scalarSource(w, i, n);
-  u32 *out = w.tmp[n];
-  for (unsigned k = 0; k < N; ++k)
-    out[k] = static_cast<u32>(value);
-  if (wide)
+  const unsigned slot = i.src[n].reg % Wave::kBroadcasts;
+  if (!wide) {
+    u32 *out = w.broadcast32[slot].lanes;
+    const u32 low = static_cast<u32>(value);
+    if (w.broadcast32For[slot] == low)
+      return out;
+    w.broadcast32For[slot] = low;
     for (unsigned k = 0; k < N; ++k)
-      out[k + N] = static_cast<u32>(value >> 32);
+      out[k] = low;
+    return out;
+  }
+  u32 *out = w.broadcast64[slot].lanes;
+  if (w.broadcast64For[slot] == value && (w.broadcast64Valid >> slot & 1))
+    return out;
+  w.broadcast64For[slot] = value;
+  w.broadcast64Valid |= 1u << slot;
+  for (unsigned k = 0; k < N; ++k) {
+    out[k] = static_cast<u32>(value);
+    out[k + N] = static_cast<u32>(value >> 32);
+  }
   return out;
 }
 

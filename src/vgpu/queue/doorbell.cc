@@ -1,5 +1,7 @@
 #include "vgpu/queue/doorbell.h"
 
+#include "support/thread.h"
+
 #include "vgpu/queue/queue.h"
 
 #include <algorithm>

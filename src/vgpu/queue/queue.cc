@@ -1,5 +1,7 @@
 #include "vgpu/queue/queue.h"
 
+#include "support/thread.h"
+
 #include "vgpu/queue/activity.h"
 
 #include <algorithm>
@@ -15,13 +17,6 @@ namespace {
 constexpr auto kLinger = std::chrono::microseconds(30);
 
 } // namespace
-
-void becomeInternalThread(const char *name) {
-  pthread_setname_np(pthread_self(), name);
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
 
 void Queue::start() {
   thread_ = std::thread([this] { threadMain(); });

@@ -18,10 +18,6 @@ namespace luthier::vgpu {
 
 class Device;
 
-/// Makes the calling thread ours: named, and with all signals blocked so that the application's handlers run on the
-/// application's threads.
-void becomeInternalThread(const char *name);
-
 class Queue {
 public:
   Queue(uint64_t id, Device &device, QueueHost &host) : id_(id), device_(device), host_(host) {}

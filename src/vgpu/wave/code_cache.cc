@@ -26,7 +26,8 @@ Handler loadHandler(const Inst &inst) { return __atomic_load_n(&inst.fn, __ATOMI
 } // namespace
 
 CodeChunk::CodeChunk(uint64_t base) : base_(base) {
-  void *memory = mmap(nullptr, kChunkMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void *memory =
+      mmap(nullptr, kChunkMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED)
     abort(); // no memory for 1 MiB: the process cannot go on in any useful way
   insts_ = static_cast<Inst *>(memory);

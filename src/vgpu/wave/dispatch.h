@@ -15,9 +15,11 @@
 
 namespace luthier::vgpu {
 
+class CodeChunk;
 class CodeSnapshot;
 class Device;
 class DispatchCounters;
+struct Inst;
 class Workgroup;
 struct Wave;
 
@@ -74,6 +76,7 @@ class Dispatch {
 public:
   using OnDone = std::function<void(const Dispatch &)>;
 
+  /// Made by Device::prepare, which checks the launch.
   Dispatch(Device &device, const Launch &launch, OnDone onDone);
   ~Dispatch();
 
@@ -94,25 +97,28 @@ public:
   std::string kernelName() const;
 
 private:
+  friend class Device;
   friend class Scheduler;
   friend class Workgroup;
   Device &device_;
   Launch launch_;
   OnDone onDone_;
   std::shared_ptr<CodeSnapshot> code_;
+  const Inst *entry_ = nullptr; ///< found once, by Device::prepare
+  const CodeChunk *entryChunk_ = nullptr;
   std::unique_ptr<DispatchCounters> counters_;
   uint64_t startTime_ = 0;
   uint64_t endTime_ = 0;
   std::array<uint32_t, 3> groups_{};
   uint64_t groupCount_ = 0;
   uint32_t maxResident_ = 0;
-  std::atomic<uint64_t> nextGroup_{0};
-  std::atomic<uint64_t> finishedGroups_{0};
-  std::atomic<uint32_t> resident_{0};     ///< workgroups on all workers
-  std::atomic<uint32_t> participants_{0}; ///< workers that have not left yet
-  std::atomic<bool> started_{false};
-  std::atomic<bool> aborted_{false};
+  // What workers write while they run is kept off the cache lines that they read for every workgroup.
+  alignas(64) std::atomic<uint64_t> nextGroup_{0};
+  alignas(64) std::atomic<uint64_t> finishedGroups_{0}; ///< of the workers that have left
+  std::atomic<uint32_t> participants_{0};               ///< workers that have not left yet
   std::atomic<bool> done_{false};
+  alignas(64) std::atomic<bool> started_{false};
+  std::atomic<bool> aborted_{false};
   std::mutex faultMutex_;
   Fault fault_;
 };

@@ -44,13 +44,13 @@ inline constexpr uint8_t kNegHi = 16;  ///< VOP3P: negate the half used for the 
 
 /// Inst::flags.
 inline constexpr uint8_t kClamp = 1;
-inline constexpr uint8_t kOpSelDst = 2; ///< VOP3: write the high half, keep the low one
-inline constexpr uint8_t kSdwa = 4;     ///< `control` is the SDWA dword
-inline constexpr uint8_t kDpp = 8;      ///< `control` is the DPP dword
-inline constexpr uint8_t kGlc = 16;     ///< memory: return the value before the operation
-inline constexpr uint8_t kLds = 32;     ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
+inline constexpr uint8_t kOpSelDst = 2;  ///< VOP3: write the high half, keep the low one
+inline constexpr uint8_t kSdwa = 4;      ///< `control` is the SDWA dword
+inline constexpr uint8_t kDpp = 8;       ///< `control` is the DPP dword
+inline constexpr uint8_t kGlc = 16;      ///< memory: return the value before the operation
+inline constexpr uint8_t kLds = 32;      ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
 inline constexpr uint8_t kF64Mode = 128; ///< rounds and flushes as MODE says for f64 and f16, not for f32
-inline constexpr uint8_t kAcc = 64;     ///< memory: data is in AccVGPRs (already part of `dst` and `src`)
+inline constexpr uint8_t kAcc = 64;      ///< memory: data is in AccVGPRs (already part of `dst` and `src`)
 
 /// Inst::imm of VOP3P instructions other than VOP3P-MAI.
 inline constexpr int32_t kPackedSelects = 1;  ///< op_sel or op_sel_hi differ from the default
@@ -62,14 +62,14 @@ union Src {
 };
 
 struct alignas(64) Inst {
-  Handler fn;  ///< null: not decoded yet
-  Src src[3];  ///< memory formats: src[0] address, src[1] data, src[2] second data or resource
+  Handler fn; ///< null: not decoded yet
+  Src src[3]; ///< memory formats: src[0] address, src[1] data, src[2] second data or resource
   SrcKind srcKind[3];
   uint8_t srcMods[3];
-  uint16_t dst;   ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
-  uint16_t sdst;  ///< VALU: index into Wave::s of a lane mask result. FLAT: scalar address, kNoScalar if none
-  uint16_t opcode; ///< index of the mnemonic in the instruction table; what statistics count by
-  int32_t imm;     ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
+  uint16_t dst;     ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
+  uint16_t sdst;    ///< VALU: index into Wave::s of a lane mask result. FLAT: scalar address, kNoScalar if none
+  uint16_t opcode;  ///< index of the mnemonic in the instruction table; what statistics count by
+  int32_t imm;      ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
   uint32_t control; ///< SDWA or DPP dword; FLAT/MUBUF/MTBUF/SMEM: first dword; VOP3P-MAI: CBSZ, ABID << 4, BLGP << 8
   uint8_t words;    ///< length in dwords
   uint8_t flags;

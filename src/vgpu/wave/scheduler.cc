@@ -2,6 +2,7 @@
 
 #include "support/env.h"
 #include "support/log.h"
+#include "support/thread.h"
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
@@ -62,8 +63,9 @@ private:
     std::vector<std::unique_ptr<Workgroup>> groups;
     std::vector<OpcodeCount> counts;
     uint64_t waves = 0;
-    uint32_t wanted = 1; ///< workgroups to keep resident
-    size_t next = 0;     ///< whose turn it is
+    uint64_t finished = 0; ///< workgroups that ended
+    uint32_t wanted = 1;   ///< workgroups to keep resident
+    size_t next = 0;       ///< whose turn it is
     bool roundBusy = false, roundEnded = false;
     unsigned roundsWithoutEnd = 0;
     bool exhausted = false; ///< no more workgroups to start
@@ -123,8 +125,7 @@ private:
     if (progress == Workgroup::Progress::Finished) {
       share.roundEnded = true;
       share.groups.erase(share.groups.begin() + static_cast<std::ptrdiff_t>(share.next));
-      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
-      dispatch.finishedGroups_.fetch_add(1, std::memory_order_acq_rel);
+      ++share.finished;
     } else {
       ++share.next;
     }
@@ -152,18 +153,16 @@ private:
       share.exhausted = true;
       return false;
     }
-    if (dispatch.resident_.fetch_add(1, std::memory_order_acq_rel) >= dispatch.maxResident_) {
-      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+    // Each worker keeps its part of what the modelled GPU could hold, rounded up.
+    const size_t workers = scheduler_.workers_.size();
+    if (share.groups.size() >= (dispatch.maxResident_ + workers - 1) / workers)
       return false;
-    }
-    if (!dispatch.started_.exchange(true))
+    if (!dispatch.started_.load(std::memory_order_relaxed) && !dispatch.started_.exchange(true))
       dispatch.startTime_ = Device::clock();
     OpcodeCount *counts = share.counts.empty() ? nullptr : share.counts.data();
     std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool_, counts);
-    if (!group) {
-      dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
+    if (!group)
       return false;
-    }
     share.waves += group->waveCount();
     share.groups.push_back(std::move(group));
     return true;
@@ -175,12 +174,8 @@ private:
       return;
     share.left = true;
     Dispatch &dispatch = *share.dispatch;
-    for (auto &group : share.groups)
-      if (group) {
-        group.reset();
-        dispatch.resident_.fetch_sub(1, std::memory_order_acq_rel);
-      }
     share.groups.clear();
+    dispatch.finishedGroups_.fetch_add(share.finished, std::memory_order_acq_rel);
     // Who came too late to run anything must not touch the counts: they may be being read already.
     if (dispatch.counters_ && share.waves)
       dispatch.counters_->merge(share.counts, share.waves);
@@ -202,6 +197,7 @@ Scheduler::Scheduler(unsigned threads) {
     threads = defaultThreads();
   for (unsigned n = 0; n < threads; ++n)
     workers_.emplace_back([this] {
+      becomeInternalThread("vgpu-worker");
       Worker worker(*this);
       worker.run();
     });

@@ -35,7 +35,8 @@ const Inst *Wave::jump(uint64_t target) {
 
 namespace {
 
-/// The interpreter. `MixedFp`: MODE treats f32 and f64 differently, so the host's mode is switched between instructions.
+/// The interpreter. `MixedFp`: MODE treats f32 and f64 differently, so the host's mode is switched between
+/// instructions.
 template <bool Counting, bool MixedFp> void loop(Wave &w, uint64_t &budget) {
   const Inst *ip = w.ip;
   uint8_t current = 0;
@@ -104,9 +105,10 @@ std::string describe(Wave &w, const Inst *inst) {
   } else {
     text = "<code not mapped>";
   }
-  return fmt::format("  kernel      {}\n  pc          {:#x}\n  instruction {}\n  encoding    {}\n  exec        {:#018x}\n"
-                     "  workgroup   {}  wave {}",
-                     w.group->kernelName(), pc, text, bytes, w.exec(), w.group->position(), w.index);
+  return fmt::format(
+      "  kernel      {}\n  pc          {:#x}\n  instruction {}\n  encoding    {}\n  exec        {:#018x}\n"
+      "  workgroup   {}  wave {}",
+      w.group->kernelName(), pc, text, bytes, w.exec(), w.group->position(), w.index);
 }
 
 const Inst *stopWith(Wave &w, const Inst *inst, Fault fault) {
@@ -119,10 +121,10 @@ const Inst *stopWith(Wave &w, const Inst *inst, Fault fault) {
 } // namespace
 
 const Inst *Wave::memoryFault(const Inst *inst, uint64_t address, bool write) {
-  return stopWith(*this, inst,
-                  {Fault::Kind::Memory, address, write,
-                   fmt::format("invalid {} of address {:#x}\n{}", write ? "write" : "read", address,
-                               describe(*this, inst))});
+  return stopWith(
+      *this, inst,
+      {Fault::Kind::Memory, address, write,
+       fmt::format("invalid {} of address {:#x}\n{}", write ? "write" : "read", address, describe(*this, inst))});
 }
 
 const Inst *Wave::illegal(const Inst *inst, const char *why) {

@@ -46,11 +46,23 @@ inline constexpr uint32_t kFp16Overflow = 1 << 23; ///< clamp f16 results that o
 } // namespace mode
 
 struct alignas(64) Wave {
-  uint32_t v[512][kMaxLanes];           ///< VGPRs, then AccVGPRs from kAccBase
-  uint32_t s[128];                      ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
-  uint32_t execLanes[kMaxLanes];        ///< EXEC as one dword per lane, 0 or ~0; valid when execLanesFor == exec()
+  uint32_t v[512][kMaxLanes];    ///< VGPRs, then AccVGPRs from kAccBase
+  uint32_t s[128];               ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
+  uint32_t execLanes[kMaxLanes]; ///< EXEC as one dword per lane, 0 or ~0; valid when execLanesFor == exec()
   alignas(64) uint32_t tmp[6][2 * kMaxLanes]; ///< operands made for one instruction (broadcast, SDWA, DPP, modifiers)
   alignas(64) uint64_t addresses[kMaxLanes];
+
+  /// Scalar operands as lanes, by register number: a loop's constants are broadcast once. An entry holds while its key
+  /// is the register's value.
+  struct Broadcast {
+    alignas(64) uint32_t lanes[2 * kMaxLanes];
+  };
+  static constexpr unsigned kBroadcasts = 16;
+  Broadcast broadcast32[kBroadcasts]; ///< only the first kMaxLanes lanes are used
+  Broadcast broadcast64[kBroadcasts];
+  uint64_t broadcast32For[kBroadcasts];
+  uint64_t broadcast64For[kBroadcasts];
+  uint32_t broadcast64Valid; ///< bit per entry: any 64-bit key can be a value
 
   uint64_t execLanesFor;
   uint32_t scc;
@@ -70,12 +82,12 @@ struct alignas(64) Wave {
   DeviceMask deviceMask;
   uint8_t *lds;
   uint32_t ldsSize;
-  uint32_t index;         ///< within the workgroup
-  uint64_t scratchBase;   ///< address of this wave's slot
-  uint64_t scratchBytes;  ///< its size
+  uint32_t index;        ///< within the workgroup
+  uint64_t scratchBase;  ///< address of this wave's slot
+  uint64_t scratchBytes; ///< its size
   uint64_t sharedAperture, privateAperture;
-  OpcodeCount *counts;    ///< null when nobody counts
-  uint64_t gwsTicket;     ///< what a wave stopped in ds_gws_barrier waits for
+  OpcodeCount *counts; ///< null when nobody counts
+  uint64_t gwsTicket;  ///< what a wave stopped in ds_gws_barrier waits for
 
   uint64_t exec() const { return scalar64(kExec); }
   void setExec(uint64_t value) { setScalar64(kExec, value); }

@@ -31,7 +31,8 @@ Wave *WavePool::take() {
     free_.pop_back();
     return wave;
   }
-  // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels do.
+  // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels
+  // do.
   void *memory = aligned_alloc(alignof(Wave), sizeof(Wave));
   if (!memory)
     abort();
@@ -99,15 +100,16 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   if (w.vgprCount > 8 && target.accVgprs)
     memset(w.v[kAccBase], 0, std::min<uint32_t>(w.vgprCount, target.accVgprs) * sizeof w.v[0]);
   memset(w.s, 0, sizeof w.s);
+  for (uint64_t &key : w.broadcast32For)
+    key = ~0ull; // no 32-bit value
+  w.broadcast64Valid = 0;
   w.execLanesFor = 0;
   memset(w.execLanes, 0, sizeof w.execLanes);
   w.scc = 0;
   w.mode = descriptor.mode();
   w.lanes = target.waveSize;
   w.stop = Stop::None;
-  w.chunk = nullptr;
-  for (auto &chunk : w.recentChunks)
-    chunk = nullptr;
+  w.chunk = w.recentChunks[0] = w.recentChunks[1] = w.recentChunks[2] = w.recentChunks[3] = dispatch_.entryChunk_;
   w.code = dispatch_.code_.get();
   w.group = this;
   w.device = &device;
@@ -163,23 +165,39 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   if (descriptor.scratchOffset())
     push(static_cast<uint32_t>(scratchOffset));
 
-  const uint32_t items = product(size_);
-  uint64_t exec = 0;
-  for (uint32_t lane = 0; lane < w.lanes && firstItem + lane < items; ++lane) {
-    const uint32_t item = firstItem + lane;
-    exec |= 1ull << lane;
-    const uint32_t x = item % size_[0], y = item / size_[0] % size_[1], z = item / size_[0] / size_[1];
-    const uint32_t wanted = descriptor.workitemIds();
-    if (target.packedWorkitemIds) {
-      w.v[0][lane] = x | (wanted > 0 ? y << 10 : 0) | (wanted > 1 ? z << 20 : 0);
+  setWorkitemIds(w, descriptor, firstItem);
+  w.ip = dispatch_.entry_;
+}
+
+/// EXEC and the work-item ids: the wave's lanes are work-items firstItem, firstItem + 1, ... of the workgroup.
+void Workgroup::setWorkitemIds(Wave &w, const KernelDescriptor &descriptor, uint32_t firstItem) const {
+  const bool packed = dispatch_.device().target().packedWorkitemIds;
+  const uint32_t active = std::min(w.lanes, product(size_) - firstItem);
+  w.setExec(active == 64 ? ~0ull : (1ull << active) - 1);
+  if (size_[1] == 1 && size_[2] == 1) { // y and z are zero, as all registers are
+    for (uint32_t lane = 0; lane < active; ++lane)
+      w.v[0][lane] = firstItem + lane;
+    return;
+  }
+  const uint32_t wanted = descriptor.workitemIds();
+  uint32_t x = firstItem % size_[0], y = firstItem / size_[0] % size_[1], z = firstItem / size_[0] / size_[1];
+  for (uint32_t lane = 0; lane < active; ++lane) {
+    const uint32_t givenY = wanted > 0 ? y : 0, givenZ = wanted > 1 ? z : 0;
+    if (packed) {
+      w.v[0][lane] = x | givenY << 10 | givenZ << 20;
     } else {
       w.v[0][lane] = x;
-      w.v[1][lane] = wanted > 0 ? y : 0;
-      w.v[2][lane] = wanted > 1 ? z : 0;
+      w.v[1][lane] = givenY;
+      w.v[2][lane] = givenZ;
+    }
+    if (++x == size_[0]) {
+      x = 0;
+      if (++y == size_[1]) {
+        y = 0;
+        ++z;
+      }
     }
   }
-  w.setExec(exec);
-  w.ip = w.jump(descriptor.entry);
 }
 
 void Workgroup::releaseBarrier() {

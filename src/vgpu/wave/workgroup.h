@@ -57,6 +57,7 @@ public:
 private:
   Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
   void initialise(Wave &wave, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem);
+  void setWorkitemIds(Wave &wave, const KernelDescriptor &descriptor, uint32_t firstItem) const;
   void releaseBarrier();
   void ended(const Wave &wave);
 

@@ -184,7 +184,10 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
 
   std::vector<OpcodeCount> counts(Decoder::kMaxOpcodes);
   WavePool pool;
-  Dispatch dispatch(m.device, launch, {});
+  const std::shared_ptr<Dispatch> prepared = m.device.prepare(launch, {});
+  Dispatch &dispatch = *prepared;
+  if (dispatch.aborted())
+    return testing::AssertionFailure() << dispatch.fault().text;
   std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool, counts.data());
   if (!group || group->waves().size() != 1)
     return testing::AssertionFailure() << "the workgroup did not start";
