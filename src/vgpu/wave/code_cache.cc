@@ -7,6 +7,8 @@
 
 #include <sys/mman.h>
 
+#include <cstddef>
+#include <cstring>
 #include <vector>
 
 namespace luthier::vgpu {
@@ -87,10 +89,10 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
   }
   // Back to front, so that a wave which finds one record published finds all that follow it published too.
   for (auto it = run.rbegin(); it != run.rend(); ++it) {
-    const Handler handler = it->inst.fn;
-    it->inst.fn = nullptr;
-    *it->place = it->inst;
-    __atomic_store_n(&it->place->fn, handler, __ATOMIC_RELEASE);
+    // Another wave may look at the handler meanwhile: it is only ever stored atomically, and last.
+    static_assert(offsetof(Inst, fn) == 0);
+    memcpy(&it->place->fn + 1, &it->inst.fn + 1, sizeof(Inst) - sizeof(Handler));
+    __atomic_store_n(&it->place->fn, it->inst.fn, __ATOMIC_RELEASE);
   }
 }
 
