@@ -65,7 +65,8 @@ void worker(uint32_t seed, int streams, int launches) {
   for (int s = 0; s < streams; ++s)
     chains[s].create(seed * 1000 + s);
   for (int n = 0; n < launches; ++n)
-    chains[n % streams].launch(n);
+    for (Chain &chain : chains)
+      chain.launch(n);
   for (Chain &chain : chains) {
     chain.check();
     chain.destroy();
@@ -99,7 +100,7 @@ int main(int argc, char **argv) {
   }
   const long growth = residentKib() - afterFirst;
   std::printf(
-      "%d threads x %d streams, %d launches each, %d rounds: %d wrong, memory grew by %ld KiB after the first round\n",
+      "%d threads x %d streams x %d launches, %d rounds: %d wrong, memory grew by %ld KiB after the first round\n",
       threads, streams, launches, rounds, failures.load(), growth);
   if (failures)
     sample::fail("%d results are wrong", failures.load());

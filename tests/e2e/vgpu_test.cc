@@ -87,7 +87,7 @@ TEST(VirtualGpu, LongKernelDoesNotStopAnotherQueueOnOneThread) {
 }
 
 TEST(VirtualGpu, StressIsRightTwice) {
-  const Outcome outcome = luthierRun(kOneGpu, {program("stress"), "8", "4", "600", "2"}, 240);
+  const Outcome outcome = luthierRun(kOneGpu, {program("stress"), "8", "4", "150", "2"}, 240);
   EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("PASS"));
 }

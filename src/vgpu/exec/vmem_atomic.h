@@ -200,4 +200,16 @@ LUTHIER_GUEST_ACCESS const Inst *atomicLanes(Wave &w, const Inst *i, const u32 *
   return i->next();
 }
 
+/// The integer atomics that all encodings have, as rows made by ROW(name, operation).
+#define INTEGER_ATOMICS(ROW)                                                                                           \
+  ROW("swap", atomic::swap<u32>), ROW("cmpswap", atomic::cmpswap<u32>), ROW("add", atomic::add<u32>),                  \
+      ROW("sub", atomic::sub<u32>), ROW("smin", atomic::smin<u32>), ROW("umin", atomic::umin<u32>),                    \
+      ROW("smax", atomic::smax<u32>), ROW("umax", atomic::umax<u32>), ROW("and", atomic::and_<u32>),                   \
+      ROW("or", atomic::or_<u32>), ROW("xor", atomic::xor_<u32>), ROW("inc", atomic::inc<u32>),                        \
+      ROW("dec", atomic::dec<u32>), ROW("swap_x2", atomic::swap<u64>), ROW("cmpswap_x2", atomic::cmpswap<u64>),        \
+      ROW("add_x2", atomic::add<u64>), ROW("sub_x2", atomic::sub<u64>), ROW("smin_x2", atomic::smin<u64>),             \
+      ROW("umin_x2", atomic::umin<u64>), ROW("smax_x2", atomic::smax<u64>), ROW("umax_x2", atomic::umax<u64>),         \
+      ROW("and_x2", atomic::and_<u64>), ROW("or_x2", atomic::or_<u64>), ROW("xor_x2", atomic::xor_<u64>),              \
+      ROW("inc_x2", atomic::inc<u64>), ROW("dec_x2", atomic::dec<u64>)
+
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL
