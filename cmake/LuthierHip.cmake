@@ -4,12 +4,13 @@ set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples (a li
 list(TRANSFORM LUTHIER_SAMPLE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE hip_arch_flags)
 set(LUTHIER_HIP_FLAGS -std=c++17 -O2 -Wall -Wextra -Wno-unused-command-line-argument -I${PROJECT_SOURCE_DIR}/samples ${hip_arch_flags})
 
-# luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [GENCO kernels.hip] [LIBS -lx ...])
-# Builds PROGRAM (a path) as part of the target TARGET. GENCO is built beside it as a code object of its own, whose path the
+# luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [HEADERS a.h ...] [GENCO kernels.hip] [LIBS -lx ...])
+# Builds PROGRAM (a path) as part of the target TARGET, anew when a source or one of the HEADERS changes. GENCO is built beside it as a code object of its own, whose path the
 # program gets as SAMPLE_CODE_OBJECT.
 function(luthier_hip_program target program)
-  cmake_parse_arguments(ARG "" "GENCO" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "" "GENCO" "SOURCES;HEADERS;LIBS" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   cmake_path(GET program PARENT_PATH folder)
   cmake_path(GET program FILENAME name)
   file(MAKE_DIRECTORY ${folder})
@@ -27,7 +28,7 @@ function(luthier_hip_program target program)
   endif()
   add_custom_command(OUTPUT ${program}
     COMMAND ${HIPCC} ${LUTHIER_HIP_FLAGS} ${defines} ${ARG_SOURCES} -o ${program} ${ARG_LIBS}
-    DEPENDS ${ARG_SOURCES} ${PROJECT_SOURCE_DIR}/samples/sample.h
+    DEPENDS ${ARG_SOURCES} ${ARG_HEADERS} ${PROJECT_SOURCE_DIR}/samples/sample.h
     COMMENT "Building HIP program ${name}" VERBATIM)
   add_custom_target(${target} ALL DEPENDS ${outputs})
 endfunction()

@@ -2,7 +2,8 @@
 # Usage: scripts/bench.sh NAME [ARGUMENTS...]
 #
 # Builds and runs the benchmark bench/NAME_bench.cc; the arguments are passed to it.
-#   vgpu    speed of the virtual GPU: wave-instructions and lane-operations per second, start-up time
+#   vgpu [KERNEL...]   speed of the virtual GPU: wave-instructions and lane-operations per second, the same kernels on PoCL,
+#                      start-up time
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
 set -euo pipefail

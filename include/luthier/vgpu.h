@@ -117,8 +117,12 @@ struct LaunchOptions {
   Size3 grid = {};      ///< in work-items, need not be a multiple of the workgroup
   Size3 workgroup = {}; ///< in work-items
   uint32_t dynamicLds = 0;
-  uint32_t stackBytes = 4096; ///< scratch per lane for a kernel whose stack the compiler could not bound
-  bool count = false;         ///< fill the report's counts
+  uint32_t stackBytes = 4096;  ///< scratch per lane for a kernel whose stack the compiler could not bound
+  bool count = false;          ///< fill the report's counts
+  bool strictWaits = false;    ///< using a loaded value before an s_waitcnt covers it ends the launch: EarlyAccess
+  std::string traceFile = {};  ///< each executed instruction becomes a line at its end (docs/virtual-gpu.md, "Trace")
+  uint64_t traceFirstWave = 0; ///< of the grid's waves, the first and last to trace
+  uint64_t traceLastWave = UINT64_MAX;
   /// Called when a wave has ended or faulted, with the registers it left; on the thread that ran the wave, several at
   /// a time. The view is valid during the call only.
   std::function<void(const WaveView &)> onWaveEnd = {};
@@ -138,7 +142,7 @@ struct LaunchReport {
   uint64_t nanoseconds = 0;                      ///< from the first wave's start to the last one's end
 };
 
-enum class FaultKind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted };
+enum class FaultKind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess };
 
 /// Why a launch ended before its last wave did.
 struct FaultInfo {

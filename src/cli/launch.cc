@@ -104,6 +104,14 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set["LUTHIER_VGPU_STATS"] = run.statsFile->string();
   if (run.threads)
     set["LUTHIER_VGPU_THREADS"] = fmt::format("{}", *run.threads);
+  if (run.traceFile)
+    set["LUTHIER_VGPU_TRACE"] = run.traceFile->string();
+  if (!run.traceKernel.empty())
+    set["LUTHIER_VGPU_TRACE_KERNEL"] = run.traceKernel;
+  if (!run.traceWave.empty())
+    set["LUTHIER_VGPU_TRACE_WAVE"] = run.traceWave;
+  if (run.strictWaits)
+    set["LUTHIER_VGPU_STRICT_WAITS"] = "1";
   set["LD_LIBRARY_PATH"] = prepend(folder, lookUp(current, "LD_LIBRARY_PATH"), ":;");
 
   std::error_code failed;

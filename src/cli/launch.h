@@ -30,8 +30,8 @@ Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &progra
 // Folder of the running program.
 Result<std::filesystem::path> programFolder();
 
-// Creates (or empties) the file so that a path that cannot be written is an error now and not after a long run; gives
-// its absolute path, since the application may change its folder.
+// Creates (or empties) a file of results so that a path that cannot be written is an error now and not after a long
+// run; gives its absolute path, since the application may change its folder.
 Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file);
 
 struct VirtualRun {
@@ -39,6 +39,10 @@ struct VirtualRun {
   std::vector<std::string> gpus;
   std::optional<std::filesystem::path> statsFile; // absolute
   std::optional<uint32_t> threads;
+  std::optional<std::filesystem::path> traceFile = {}; // absolute
+  std::string traceKernel = {};                        // a regular expression; empty: all
+  std::string traceWave = {};                          // "N" or "A-B"; empty: all
+  bool strictWaits = false;
 };
 
 using Environment = std::map<std::string, std::string, std::less<>>;

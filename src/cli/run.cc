@@ -4,12 +4,14 @@
 // because there is nobody in between.
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <regex.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -26,6 +28,10 @@ struct RunOptions {
   std::string gpus;
   std::string statsFile;
   uint32_t threads = 0;
+  std::string traceFile;
+  std::string traceKernel;
+  std::string traceWave;
+  bool strictWaits = false;
 };
 
 // CLI11 knows nothing of what stands behind the `--`.
@@ -34,6 +40,31 @@ struct UsageFormatter : CLI::Formatter {
     return "Usage: luthier run [OPTIONS] -- APP [ARGS...]\n";
   }
 };
+
+// What the virtual GPU would object to only after the application has started; as CLI11 wants it, empty if right.
+std::string validRegex(const std::string &text) {
+  regex_t compiled;
+  const int error = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (error == 0) {
+    regfree(&compiled);
+    return "";
+  }
+  char why[128];
+  regerror(error, &compiled, why, sizeof why);
+  return fmt::format("'{}' is no regular expression: {}", text, why);
+}
+
+std::string validWaves(const std::string &text) {
+  unsigned long long first, last;
+  int end = 0;
+  const bool digits = !text.empty() && text.find_first_not_of("0123456789-") == std::string::npos;
+  if (digits && std::sscanf(text.c_str(), "%llu-%llu%n", &first, &last, &end) == 2 &&
+      static_cast<size_t>(end) == text.size() && first <= last)
+    return "";
+  if (digits && text.find('-') == std::string::npos)
+    return "";
+  return fmt::format("'{}' is no wave: expected a number, or a range such as 4-7", text);
+}
 
 // Empty: the real GPU.
 Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
@@ -51,8 +82,9 @@ Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
 Result<void> prepare(const RunOptions &options) {
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
-    if (!options.statsFile.empty() || options.threads)
-      return makeError("--stats and --threads belong to the virtual GPU: add --gpu, or leave them out");
+    if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits)
+      return makeError("--stats, --threads, --trace-vgpu and --strict-waits belong to the virtual GPU: add --gpu, or "
+                       "leave them out");
     return {};
   }
 
@@ -63,6 +95,11 @@ Result<void> prepare(const RunOptions &options) {
     run.statsFile = LUTHIER_TRY(createStatsFile(options.statsFile));
   if (options.threads)
     run.threads = options.threads;
+  if (!options.traceFile.empty())
+    run.traceFile = LUTHIER_TRY(createStatsFile(options.traceFile));
+  run.traceKernel = options.traceKernel;
+  run.traceWave = options.traceWave;
+  run.strictWaits = options.strictWaits;
   for (const auto &[name, value] : LUTHIER_TRY(virtualEnvironment(run, currentEnvironment()))) {
     log::debug("{}={}", name, value);
     if (::setenv(name.c_str(), value.c_str(), 1) != 0)
@@ -114,6 +151,20 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   command->add_option("--threads", options->threads, "Worker threads of the virtual GPU (default: all cores)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
+  CLI::Option *trace = command
+                           ->add_option("--trace-vgpu", options->traceFile,
+                                        "Write every instruction that the virtual GPU executes to FILE, as JSON lines")
+                           ->type_name("FILE");
+  command->add_option("--trace-kernel", options->traceKernel, "Trace only kernels whose name matches REGEX (extended)")
+      ->type_name("REGEX")
+      ->check(validRegex)
+      ->needs(trace);
+  command->add_option("--trace-wave", options->traceWave, "Trace only this wave of each grid, or a range of them: 4-7")
+      ->type_name("N|A-B")
+      ->check(validWaves)
+      ->needs(trace);
+  command->add_flag("--strict-waits", options->strictWaits,
+                    "Stop a kernel that uses a loaded value before s_waitcnt says that it has arrived");
   command->footer(
       "APP's exit code, output and signals are its own. luthier itself ends with 2 for a wrong option, 125 if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");

@@ -4,6 +4,7 @@
 // are the manual's business and live in isa/format.h.
 #pragma once
 
+#include "isa/registers.h"
 #include "support/result.h"
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace luthier::isa {
 
@@ -19,6 +21,7 @@ struct Target;
 struct Disassembled {
   std::string mnemonic; ///< the vendor's name without encoding suffix: "v_add_f32", never "v_add_f32_e64"
   uint32_t size = 0;    ///< bytes
+  uint32_t form = 0;    ///< LLVM's number of this form of it: VOP2, VOP3, SDWA... are different ones
 };
 
 /// Not thread-safe: one per thread, or behind a lock.
@@ -32,6 +35,13 @@ public:
 
   /// The instruction as assembly text, "<invalid>" when there is none.
   std::string text(std::span<const uint8_t> bytes, uint64_t address);
+
+  /// Every mnemonic that LLVM can print for any AMD GPU, without encoding suffix, sorted; some are not real.
+  std::vector<std::string> mnemonicsOfAllTargets() const;
+
+  /// The registers that LLVM's description of the instruction names, implicit ones included; none when there is no
+  /// instruction. A destination whose old contents matter (v_fmac_f32, d16 loads) is read too.
+  std::vector<RegisterUse> registers(std::span<const uint8_t> bytes, uint64_t address);
 
 private:
   struct Impl;

@@ -56,6 +56,7 @@ inline constexpr uint32_t kSharedBase = 235;
 inline constexpr uint32_t kSharedLimit = 236;
 inline constexpr uint32_t kPrivateBase = 237;
 inline constexpr uint32_t kPrivateLimit = 238;
+inline constexpr uint32_t kPopsExitingWaveId = 239;
 inline constexpr uint32_t kFloatFirst = 240; ///< 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi)
 inline constexpr uint32_t kFloatLast = 248;
 inline constexpr uint32_t kSdwa = 249;

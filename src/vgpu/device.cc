@@ -2,6 +2,7 @@
 
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
 
 #include <fmt/format.h>
@@ -51,12 +52,14 @@ Device::~Device() = default;
 
 std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone onDone) {
   auto dispatch = std::make_shared<Dispatch>(*this, launch, std::move(onDone));
-  if (std::string problem = problemWith(*this, launch); !problem.empty())
+  if (std::string problem = problemWith(*this, launch); !problem.empty()) {
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
-  else
+  } else {
     dispatch->entry_ =
         dispatch->code_->find(KernelDescriptor::at(launch.kernelObject).entry & ~3ull, dispatch->entryChunk_);
+    dispatch->observation_ = Observation::of(*dispatch);
+  }
   return dispatch;
 }
 

@@ -19,6 +19,7 @@ namespace luthier::vgpu {
 class CodeCache;
 class Scheduler;
 class Stats;
+class Trace;
 
 struct DeviceConfig {
   const isa::Target *target = nullptr;
@@ -57,6 +58,10 @@ public:
 
   /// How messages and statistics name a kernel; set once by whoever loads code objects.
   std::function<std::string(uint64_t kernelObject)> kernelName;
+
+  /// What watches every dispatch; set once by whoever makes the device.
+  std::shared_ptr<Trace> trace;
+  bool strictWaits = false;
 
   /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the thunk.
   std::function<void(uint32_t m0)> onInterrupt;

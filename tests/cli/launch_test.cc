@@ -73,6 +73,19 @@ TEST(VirtualEnvironment, PassesTheOptions) {
   EXPECT_EQ(set["LUTHIER_VGPU_THREADS"], "3");
 }
 
+TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
+  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  run.traceFile = "/tmp/t.jsonl";
+  run.traceKernel = "^saxpy";
+  run.traceWave = "4-7";
+  run.strictWaits = true;
+  Environment set = *virtualEnvironment(run, {});
+  EXPECT_EQ(set["LUTHIER_VGPU_TRACE"], "/tmp/t.jsonl");
+  EXPECT_EQ(set["LUTHIER_VGPU_TRACE_KERNEL"], "^saxpy");
+  EXPECT_EQ(set["LUTHIER_VGPU_TRACE_WAVE"], "4-7");
+  EXPECT_EQ(set["LUTHIER_VGPU_STRICT_WAITS"], "1");
+}
+
 TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {
   TempFolder folder;
   std::string shim = folder.write("libluthier-kfd-shim.so", "").string();

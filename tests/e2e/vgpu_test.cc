@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 
 namespace luthier::e2e {
 namespace {
@@ -60,6 +61,16 @@ TEST(VirtualGpu, BytesThatAreNoInstructionAreShown) {
   EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("bfff1234"));
   EXPECT_THAT(outcome.output, HasSubstr("runGarbage"));
+}
+
+TEST(VirtualGpu, StrictWaitsNameTheEarlyInstruction) {
+  EXPECT_EQ(luthierRun(kOneGpu, {program("illegal_instruction"), "early"}).exitCode, 0);
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--strict-waits"}, {program("illegal_instruction"), "early"});
+  EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("is read before a wait covers the operation that loads it"));
+  EXPECT_THAT(outcome.output, HasSubstr("in flight   global_load_dword v"));
+  EXPECT_THAT(outcome.output, HasSubstr("instruction v_add_u32_e32 v"));
+  EXPECT_THAT(outcome.output, HasSubstr("runEarly"));
 }
 
 TEST(VirtualGpu, EndlessKernelIsEndedByCtrlC) {
@@ -116,6 +127,50 @@ TEST(VirtualGpu, StatisticsCountEveryDispatch) {
     EXPECT_EQ(dispatch["completed"], true);
   }
   EXPECT_GE(found, 1u) << stats.dump(1);
+}
+
+TEST(VirtualGpu, TraceShowsWhatAKernelDid) {
+  const std::string file = testing::TempDir() + "/vgpu-trace.jsonl";
+  const Outcome outcome =
+      luthierRun({"--gpu", "gfx90a", "--trace-vgpu", file, "--trace-kernel", "vectorAdd", "--trace-wave", "5-6"},
+                 {sampleProgram("vector_add"), "3000"});
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+  std::ifstream stream(file);
+  std::map<unsigned, std::vector<nlohmann::json>> waves;
+  for (std::string text; std::getline(stream, text);) {
+    const nlohmann::json line = nlohmann::json::parse(text, nullptr, false);
+    ASSERT_FALSE(line.is_discarded()) << text;
+    EXPECT_THAT(line["kernel"].get<std::string>(), HasSubstr("vectorAdd"));
+    waves[line["dispatch_wave"].get<unsigned>()].push_back(line);
+  }
+  ASSERT_EQ(waves.size(), 2u);
+  for (const auto &[number, lines] : waves) {
+    EXPECT_EQ(lines[0]["workgroup"], nlohmann::json::array({number / 4, 0, 0}));
+    EXPECT_EQ(lines[0]["wave"], number % 4);
+    EXPECT_EQ(lines[0]["offset"], 0);
+    EXPECT_EQ(lines.back()["inst"], "s_endpgm");
+    // What is stored is the sum of what was loaded, at the address of the lane's element.
+    std::vector<std::vector<uint32_t>> loaded;
+    const nlohmann::json *store = nullptr;
+    for (const auto &line : lines) {
+      const std::string inst = line["inst"];
+      if (inst.starts_with("global_load_dword "))
+        loaded.push_back(line["out"].begin().value().get<std::vector<uint32_t>>());
+      else if (inst.starts_with("global_store_dword "))
+        store = &line;
+    }
+    ASSERT_EQ(loaded.size(), 2u);
+    ASSERT_TRUE(store);
+    std::vector<uint32_t> sums(64);
+    for (unsigned lane = 0; lane < 64; ++lane) {
+      sums[lane] = loaded[0][lane] + loaded[1][lane];
+      EXPECT_EQ((*store)["addresses"][lane].get<uint64_t>() - (*store)["addresses"][0].get<uint64_t>(), 4 * lane);
+    }
+    bool found = false;
+    for (const auto &value : (*store)["in"])
+      found |= value.is_array() && value.get<std::vector<uint32_t>>() == sums;
+    EXPECT_TRUE(found) << store->dump();
+  }
 }
 
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {

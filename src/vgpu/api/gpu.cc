@@ -19,6 +19,7 @@ namespace luthier::vgpu {
 
 static_assert(static_cast<int>(FaultKind::Memory) == static_cast<int>(Fault::Kind::Memory));
 static_assert(static_cast<int>(FaultKind::Aborted) == static_cast<int>(Fault::Kind::Aborted));
+static_assert(static_cast<int>(FaultKind::EarlyAccess) == static_cast<int>(Fault::Kind::EarlyAccess));
 
 /// A code object in GPU memory.
 class LoadedModule final : public Module {

@@ -5,6 +5,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/trace.h"
 
 #include <algorithm>
 #include <cstring>
@@ -107,6 +108,9 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   launch.kernarg = launch.packet + sizeof(DispatchPacket);
   launch.queue = queue_;
   launch.count = options.count;
+  launch.strictWaits = options.strictWaits;
+  if (!options.traceFile.empty())
+    launch.trace = LUTHIER_TRY(Trace::open(options.traceFile, "", {options.traceFirstWave, options.traceLastWave}));
   if (options.onWaveEnd)
     launch.onWaveEnd = [report = options.onWaveEnd](const Workgroup &workgroup, const Wave &wave) {
       report(WaveView(workgroup, wave));

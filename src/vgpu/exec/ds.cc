@@ -58,6 +58,40 @@ template <Data D> [[gnu::always_inline]] inline void readBlock(Wave &w, u32 *d, 
   }
 }
 
+/// Reads one element per offset with all lanes active, sixteen lanes at a time. False, and nothing done, when any lane
+/// is out of range.
+template <Data D, unsigned Count>
+[[gnu::always_inline]] inline bool readParts(const Wave &w, const u32 *v, const u32 (&offset)[Count],
+                                             u32 *const (&d)[Count]) {
+  u32 highest = 0;
+  for (unsigned e = 0; e < Count; ++e)
+    for (unsigned n = 0; n < N; ++n)
+      highest = v[n] + offset[e] > highest ? v[n] + offset[e] : highest;
+  if (static_cast<u64>(highest) + bytesOf(D) > w.ldsSize) [[unlikely]]
+    return false;
+  constexpr PartVector kStep = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  const u64 lds = reinterpret_cast<u64>(w.lds);
+  for (unsigned part = 0; part < N; part += kPart) {
+    // A copy: the address register may be one of the results.
+    const PartVector address = *reinterpret_cast<const LaneVector *>(v + part);
+    const u32 first = address[0];
+    if (!anyBits(address ^ first)) {
+      for (unsigned e = 0; e < Count; ++e)
+        loadUniformPart<D>(d[e] + part, lds + (first + offset[e]));
+    } else if (bytesOf(D) >= 4 && !anyBits(address ^ (first + kStep * bytesOf(D)))) {
+      for (unsigned e = 0; e < Count; ++e)
+        loadConsecutivePart<D>(d[e] + part, lds + (first + offset[e]));
+    } else {
+      alignas(64) u32 each[kPart];
+      memcpy(each, &address, sizeof each);
+      for (unsigned e = 0; e < Count; ++e)
+        for (unsigned n = 0; n < kPart; ++n)
+          loadLane<D>(d[e] + part, n, lds + (each[n] + offset[e]));
+    }
+  }
+  return true;
+}
+
 template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
@@ -70,6 +104,8 @@ template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
     readBlock<D>(w, d, block, exec);
     return i->next();
   }
+  if (exec == ~0ull && readParts<D, 1>(w, v, {offset}, {d})) [[likely]]
+    return i->next();
   const u64 inside = ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses);
   gather<D>(d, w.addresses, inside);
   zeroLanes(d, exec & ~inside, registersOf(D));
@@ -114,6 +150,8 @@ template <Data D, unsigned Scale> const Inst *dsRead2(Wave &w, const Inst *i) {
     readBlock<D>(w, d1, block1, exec);
     return i->next();
   }
+  if (exec == ~0ull && readParts<D, 2>(w, v, {offset0<D, Scale>(i), offset1<D, Scale>(i)}, {d0, d1})) [[likely]]
+    return i->next();
   // The address register may be one of the results: both addresses before any result.
   alignas(64) u64 address1[N];
   const u64 inside0 = ldsAddresses<bytesOf(D)>(w, v, offset0<D, Scale>(i), exec, w.addresses);
@@ -180,22 +218,32 @@ template <auto F, bool Return, AtomicFp Fp = AtomicFp::None> const Inst *dsAtomi
   const u64 exec = w.exec();
   const u64 inside = ldsAddresses<sizeof(T)>(w, w.v[i->src[0].reg], static_cast<u32>(i->imm), exec, w.addresses);
   const u64 base = reinterpret_cast<u64>(w.lds);
-  for (u64 m = inside; m; m &= m - 1) {
-    const u64 a = w.addresses[__builtin_ctzll(m)] - base;
-    if (a % sizeof(T))
-      return w.memoryFault(i, w.sharedAperture + a, true);
-  }
+  u64 low = 0;
+  for (unsigned n = 0; n < N; ++n)
+    low |= w.addresses[n] - base;
+  if (low % sizeof(T)) [[unlikely]] // of some lane, active or not
+    for (u64 m = inside; m; m &= m - 1) {
+      const u64 a = w.addresses[__builtin_ctzll(m)] - base;
+      if (a % sizeof(T))
+        return w.memoryFault(i, w.sharedAperture + a, true);
+    }
   const u32 *data = w.v[i->src[1].reg], *data2 = w.v[i->src[2].reg];
   u32 *d = w.v[i->dst];
   {
     const AtomicFpMode<Fp> fp(w);
-    for (u64 m = inside; m; m &= m - 1) {
-      const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+    auto perform = [&](unsigned n) __attribute__((always_inline)) {
       auto *p = reinterpret_cast<std::conditional_t<sizeof(T) == 4, Mem32, Mem64> *>(w.addresses[n]);
       const T old = *p;
       *p = applyAtomic<F, T>(old, data, data2, n);
       if constexpr (Return)
         Lane<T>::put(d, n, old);
+    };
+    if (inside == ~0ull) {
+      for (unsigned n = 0; n < N; ++n)
+        perform(n);
+    } else {
+      for (u64 m = inside; m; m &= m - 1)
+        perform(static_cast<unsigned>(__builtin_ctzll(m)));
     }
   }
   if constexpr (Return)

@@ -22,16 +22,8 @@ u32 gwsValue(const Wave &w, const Inst *i) {
   return w.v[reg][exec ? __builtin_ctzll(exec) : 0];
 }
 
-/// The value counts down to 0 and one wave more completes the barrier: it is the number of waves - 1.
-const Inst *dsGwsInit(Wave &w, const Inst *i) {
-  w.device->gws().init(gwsResource(w, i), gwsValue(w, i) + 1);
-  return i->next();
-}
-
-const Inst *dsGwsBarrier(Wave &w, const Inst *i) {
-  GlobalWaveSync &gws = w.device->gws();
-  const u64 ticket = gws.arrive(gwsResource(w, i), gwsValue(w, i) + 1);
-  if (gws.called(ticket))
+const Inst *waitFor(Wave &w, const Inst *i, u64 ticket) {
+  if (w.device->gws().called(ticket))
     return i->next();
   w.gwsTicket = ticket;
   w.stop = Stop::Gws;
@@ -39,9 +31,38 @@ const Inst *dsGwsBarrier(Wave &w, const Inst *i) {
   return nullptr;
 }
 
+/// The value of a barrier counts down to 0 and one wave more completes it: it is the number of waves - 1.
+const Inst *dsGwsInit(Wave &w, const Inst *i) {
+  w.device->gws().init(gwsResource(w, i), gwsValue(w, i));
+  return i->next();
+}
+
+const Inst *dsGwsBarrier(Wave &w, const Inst *i) {
+  return waitFor(w, i, w.device->gws().arrive(gwsResource(w, i), gwsValue(w, i)));
+}
+
+const Inst *dsGwsSemaV(Wave &w, const Inst *i) {
+  w.device->gws().release(gwsResource(w, i), 1);
+  return i->next();
+}
+
+const Inst *dsGwsSemaBr(Wave &w, const Inst *i) {
+  w.device->gws().release(gwsResource(w, i), gwsValue(w, i));
+  return i->next();
+}
+
+const Inst *dsGwsSemaP(Wave &w, const Inst *i) { return waitFor(w, i, w.device->gws().acquire(gwsResource(w, i))); }
+
+/// The manual's pseudo-code would clear a counter that nobody waits for; its text says "no effect", which is done here.
+const Inst *dsGwsSemaReleaseAll(Wave &w, const Inst *i) {
+  w.device->gws().releaseAll(gwsResource(w, i));
+  return i->next();
+}
+
 constexpr Row kRows[] = {
-    plain("ds_gws_init", dsGwsInit),
-    plain("ds_gws_barrier", dsGwsBarrier),
+    plain("ds_gws_init", dsGwsInit),    plain("ds_gws_barrier", dsGwsBarrier),
+    plain("ds_gws_sema_v", dsGwsSemaV), plain("ds_gws_sema_br", dsGwsSemaBr),
+    plain("ds_gws_sema_p", dsGwsSemaP), plain("ds_gws_sema_release_all", dsGwsSemaReleaseAll),
 };
 
 } // namespace

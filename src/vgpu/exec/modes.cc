@@ -52,21 +52,23 @@ const Inst *runIndexed(Wave &w, const Inst *i) {
 
 } // namespace
 
+const Inst *executeModal(Wave &w, const Inst *i) {
+  // Records without a row are hops between chunks and instructions that will stop the wave.
+  const bool vector = i->row && !i->row->mnemonic.starts_with("s_");
+  if (vector && (w.mode & kVskip))
+    return i->next();
+  if (vector && i->row->mnemonic.starts_with("v_"))
+    return runIndexed(w, i);
+  return i->fn(w, i);
+}
+
 void runModal(Wave &w, uint64_t &budget) {
   const Inst *ip = w.ip;
   for (; budget != 0; --budget) {
     if (w.counts && ip->words != 0)
       w.counts[ip->opcode].add(static_cast<uint64_t>(std::popcount(w.exec())));
     _mm_setcsr(ip->flags & kF64Mode ? mxcsrForF64(w.mode) : mxcsrForF32(w.mode));
-    // Records without a row are hops between chunks and instructions that will stop the wave.
-    const bool vector = ip->row && !ip->row->mnemonic.starts_with("s_");
-    const Inst *next;
-    if (vector && (w.mode & kVskip))
-      next = ip->next();
-    else if (vector && ip->row->mnemonic.starts_with("v_"))
-      next = runIndexed(w, ip);
-    else
-      next = ip->fn(w, ip);
+    const Inst *next = executeModal(w, ip);
     if (!next) {
       --budget;
       return;

@@ -16,6 +16,9 @@ inline constexpr unsigned kCspShift = 29; ///< stack pointer of s_cbranch_g_fork
 inline constexpr uint32_t kCsp = 7u << kCspShift;
 inline constexpr uint32_t kModal = kGprIdxEn | kVskip;
 
+/// Executes one instruction while a mode is on; returns what a handler returns.
+const Inst *executeModal(Wave &w, const Inst *i);
+
 /// Executes until the modes are left (Stop::Mode), the wave stops otherwise, or `budget` is used up.
 void runModal(Wave &w, uint64_t &budget);
 

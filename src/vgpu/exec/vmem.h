@@ -202,12 +202,72 @@ template <Data D>
   }
 }
 
+// Sixteen lanes at a time: rows of a tile are consecutive in 16 lanes though not in 64, and values that a row shares
+// are at one address. Recognising both costs a few host instructions; moving lane by lane costs a load and a store
+// each.
+
+inline constexpr unsigned kPart = 16;
+typedef u32 PartVector __attribute__((vector_size(64)));
+
+/// True when any lane of `x` is not 0.
+[[gnu::always_inline]] inline bool anyBits(const PartVector &x) {
+#ifdef __AVX512F__
+  typedef bool Bits __attribute__((ext_vector_type(kPart)));
+  return bits<u16>(__builtin_convertvector(x != 0, Bits)) != 0;
+#else
+  return __builtin_reduce_or(x) != 0;
+#endif
+}
+
+/// Sixteen lanes that all read what is at `address`.
+template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void loadUniformPart(u32 *d, u64 address) {
+  u32 value[registersOf(D)];
+  loadLane<D>(d, 0, address);
+  for (unsigned c = 0; c < registersOf(D); ++c)
+    value[c] = d[c * N];
+  for (unsigned c = 0; c < registersOf(D); ++c)
+    *reinterpret_cast<LaneVector *>(d + c * N) = PartVector{} + value[c];
+}
+
+/// Sixteen lanes that read consecutive elements from `address` on.
+template <Data D>
+[[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void loadConsecutivePart(u32 *__restrict d, u64 address) {
+  if constexpr (D == Data::B32) {
+    *reinterpret_cast<LaneVector *>(d) = *reinterpret_cast<const MemVector *>(address);
+  } else {
+    for (unsigned i = 0; i < kPart; ++i)
+      loadLane<D>(d, i, address + i * bytesOf(D));
+  }
+}
+
+/// Sixteen lanes, each at its address.
+template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void gatherPart(u32 *d, const u64 *address) {
+  const u64 first = address[0];
+  u64 apart = 0, uneven = 0;
+  for (unsigned i = 0; i < kPart; ++i) {
+    apart |= address[i] ^ first;
+    uneven |= address[i] ^ (first + i * bytesOf(D));
+  }
+  if (apart == 0)
+    loadUniformPart<D>(d, first);
+  else if (D == Data::B32 && uneven == 0)
+    loadConsecutivePart<D>(d, first);
+  else
+    for (unsigned i = 0; i < kPart; ++i)
+      loadLane<D>(d, i, address[i]);
+}
+
 /// Lanes of `mask`, each at its address.
 template <Data D, unsigned Step = 4>
 [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void gather(u32 *d, const u64 *address, u64 mask, u64 step = Step) {
   if (mask == ~0ull) {
-    for (unsigned i = 0; i < N; ++i)
-      loadLane<D, Step>(d, i, address[i], step);
+    if constexpr (Step == 4) {
+      for (unsigned i = 0; i < N; i += kPart)
+        gatherPart<D>(d + i, address + i);
+    } else {
+      for (unsigned i = 0; i < N; ++i)
+        loadLane<D, Step>(d, i, address[i], step);
+    }
     return;
   }
   for (; mask; mask &= mask - 1) {

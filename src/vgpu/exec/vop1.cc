@@ -1,7 +1,7 @@
 // VOP1: vector instructions with one source (manual, section 12.8).
 //
-// Left out: v_exp_legacy_f32 and v_log_legacy_f32 (the manual does not say what "legacy semantics" are) and
-// v_screen_partition_4se_b32 (graphics).
+// v_exp_legacy_f32 and v_log_legacy_f32 have "legacy semantics", which the manual names and does not describe. Its
+// formulas are those of v_exp_f32 and v_log_f32, and so are the results here. LLVM never selects them.
 
 #include "vgpu/exec/float_math.h"
 #include "vgpu/exec/tables.h"
@@ -86,6 +86,21 @@ template <i32 Low, i32 Scale> [[gnu::always_inline]] inline i32 normalisedF16(f1
   return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(flushed(x))));
 }
 
+/// Which of the four screen engines a rectangle of 32-pixel tiles covers: the engine of tile (x, y) has the number
+/// {x[0] ^ y[1], y[0] ^ x[1]}. The select is {x_min, y_min, x_max, y_max}, two bits each, which wrap around. The manual
+/// gives a table of the 256 results as well, which is the same.
+[[gnu::always_inline]] inline u32 screenPartition(u32 select) {
+  const u32 left = select >> 6 & 3, top = select >> 4 & 3, width = (select >> 2) - left & 3, height = select - top & 3;
+  u32 covered = 0;
+  for (u32 dx = 0; dx < 4; ++dx)
+    for (u32 dy = 0; dy < 4; ++dy) {
+      const u32 x = left + dx, y = top + dy;
+      const u32 engine = ((x ^ y >> 1) & 1) << 1 | ((y ^ x >> 1) & 1);
+      covered |= dx <= width && dy <= height ? 1u << engine : 0;
+    }
+  return covered;
+}
+
 [[gnu::always_inline]] inline f16 half(f32 x) { return static_cast<f16>(x); }
 
 constexpr Row kRows[] = {
@@ -108,6 +123,7 @@ constexpr Row kRows[] = {
       const i32 low = i16(a), high = i16(a >> 16);
       return u32(low < 0 ? 0 : low > 255 ? 255 : low) | u32(high < 0 ? 0 : high > 255 ? 255 : high) << 8;
     }>("v_sat_pk_u8_i16"),
+    op<[](u32 a) { return screenPartition(a); }>("v_screen_partition_4se_b32"),
 
     conversion<[](f64 a) { return saturated<i32>(a); }>("v_cvt_i32_f64"),
     conversion<[](f64 a) { return saturated<u32>(a); }>("v_cvt_u32_f64"),
@@ -163,6 +179,8 @@ constexpr Row kRows[] = {
     op<[](f32 a) { return __builtin_sqrtf(flushed(a)); }>("v_sqrt_f32"),
     op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_f32"),
     op<[](f32 a) { return log2(a); }>("v_log_f32"),
+    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_legacy_f32"),
+    op<[](f32 a) { return log2(a); }>("v_log_legacy_f32"),
     op<[](f32 a) { return sine<false>(a); }>("v_sin_f32"),
     op<[](f32 a) { return sine<true>(a); }>("v_cos_f32"),
     op<[](f64 a) { return 1.0 / a; }>("v_rcp_f64"),

@@ -3,6 +3,7 @@
 #include "support/env.h"
 #include "support/log.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/trace.h"
 
 #include <cerrno>
 #include <cstdlib>
@@ -40,6 +41,13 @@ void writeBlock(std::string_view text) {
 
 Driver *theDriver = nullptr;
 
+bool strictWaitsWanted() {
+  const Result<bool> wanted = env::flag("LUTHIER_VGPU_STRICT_WAITS", false);
+  if (!wanted)
+    log::error("{}; waits are not checked", wanted.error().message());
+  return wanted && *wanted;
+}
+
 } // namespace
 
 Result<std::vector<DeviceConfig>> configuredGpus() {
@@ -76,13 +84,16 @@ Driver &Driver::get() {
 }
 
 Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
-    : stats_(Stats::fromEnvironment().release()), topology(std::move(host), std::move(gpus)),
-      memory(space_, topology.host().memoryBytes, gpuSizes(topology)) {
+    : stats_(Stats::fromEnvironment().release()), trace_(Trace::fromEnvironment()),
+      topology(std::move(host), std::move(gpus)), memory(space_, topology.host().memoryBytes, gpuSizes(topology)) {
   events = std::make_unique<EventTable>(static_cast<uint64_t *>(memory.allocateInternal(EventTable::kMailboxBytes)));
+  const bool strictWaits = strictWaitsWanted();
   std::vector<Device *> devices;
   std::vector<uint64_t *> doorbells;
   for (uint32_t node = 1; node < topology.nodes(); ++node) {
     auto device = std::make_unique<Device>(node - 1, topology.gpu(node), space_, scheduler_, stats_);
+    device->trace = trace_;
+    device->strictWaits = strictWaits;
     device->kernelName = [this](uint64_t kernelObject) { return code.kernelName(kernelObject); };
     device->onInterrupt = [this](uint32_t m0) {
       events->interrupt(m0);
@@ -107,6 +118,8 @@ Driver::~Driver() = default;
 void Driver::writeStats() {
   if (stats_)
     stats_->write();
+  if (trace_)
+    trace_->flush();
 }
 
 void Driver::reportFault(std::string_view text) {

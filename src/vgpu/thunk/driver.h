@@ -50,6 +50,7 @@ private:
   AddressSpace space_;
   Activity activity_;
   Stats *stats_;
+  std::shared_ptr<Trace> trace_;
   std::vector<uint64_t> mmioRemaps_;
 
 public:

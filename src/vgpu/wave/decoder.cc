@@ -19,6 +19,10 @@ namespace {
 const Inst *notAnInstruction(Wave &w, const Inst *i) { return w.illegal(i, "is not an instruction of this GPU"); }
 const Inst *notImplemented(Wave &w, const Inst *i) { return w.illegal(i, "is not implemented by the virtual GPU"); }
 
+const Inst *graphicsSource(Wave &w, const Inst *i) {
+  return w.illegal(i, "reads a source that only graphics has (LDS_DIRECT or POPS_EXITING_WAVE_ID)");
+}
+
 /// The nine floating-point inline constants: 0.5, 1, 2, 4 and their negatives, and 1/(2 pi) as the manual gives it.
 uint64_t floatConstant(uint32_t code, Type type) {
   static constexpr double kValues[] = {0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0};
@@ -72,6 +76,8 @@ Decoder::Decoder(const isa::Target &target) : target_(target), level_(execLevel(
 
 Decoder::~Decoder() = default;
 
+bool Decoder::implements(const Inst &inst) { return inst.fn != notAnInstruction && inst.fn != notImplemented; }
+
 std::string Decoder::mnemonic(uint16_t opcode) const {
   std::lock_guard lock(mutex_);
   return names_[opcode];
@@ -80,6 +86,11 @@ std::string Decoder::mnemonic(uint16_t opcode) const {
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
   std::lock_guard lock(mutex_);
   return disassembler_ ? disassembler_->text(bytes, pc) : "<no disassembler>";
+}
+
+std::vector<isa::RegisterUse> Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
+  std::lock_guard lock(mutex_);
+  return disassembler_ ? disassembler_->registers(bytes, pc) : std::vector<isa::RegisterUse>();
 }
 
 uint16_t Decoder::opcodeOf(const std::string &mnemonic) {
@@ -210,6 +221,10 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
                         out.srcMods[2];
   if (modified && row.loop && out.fn == row.handler && format != Format::Vop3p)
     out.fn = level_.general;
+  for (unsigned n = 0; n < 3; ++n)
+    if (out.srcKind[n] == SrcKind::Special &&
+        (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
+      out.fn = graphicsSource;
 }
 
 void Decoder::fillVop12c(Inst &out, const Row &row, Format format, uint64_t bits) {

@@ -30,11 +30,17 @@ public:
   /// does not have, becomes a record that stops the dispatch when it is executed. Thread-safe, as all of the class.
   void decode(std::span<const uint8_t> bytes, uint64_t pc, Inst &out);
 
+  /// Whether a record that `decode` has filled is an instruction which the virtual GPU has.
+  static bool implements(const Inst &inst);
+
   /// Mnemonic of a record's `opcode`.
   std::string mnemonic(uint16_t opcode) const;
 
   /// The instruction at the start of `bytes` as assembly text.
   std::string text(std::span<const uint8_t> bytes, uint64_t pc);
+
+  /// The registers that LLVM says it names.
+  std::vector<isa::RegisterUse> registers(std::span<const uint8_t> bytes, uint64_t pc);
 
 private:
   struct Lanes;

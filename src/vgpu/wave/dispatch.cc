@@ -2,6 +2,7 @@
 
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
 
 #include <fmt/format.h>

@@ -20,6 +20,8 @@ class CodeSnapshot;
 class Device;
 class DispatchCounters;
 struct Inst;
+struct Observation;
+class Trace;
 class Workgroup;
 struct Wave;
 
@@ -58,6 +60,8 @@ struct Launch {
   uint64_t queue = 0;  ///< queue_ptr: the amd_queue_t
   uint64_t dispatchId = 0;
   std::shared_ptr<ScratchRing> scratch; ///< may be null when privateSegmentSize is 0
+  std::shared_ptr<Trace> trace;         ///< instead of the device's
+  bool strictWaits = false;             ///< check waits even when the device does not (waits.h)
   bool count = false;                   ///< count even when the device has no Stats
   /// Called on the worker thread when a wave has reached s_endpgm or faulted, with its last state. Mostly empty.
   std::function<void(const Workgroup &, const Wave &)> onWaveEnd;
@@ -65,7 +69,7 @@ struct Launch {
 
 /// Why a dispatch ended before its last wave did.
 struct Fault {
-  enum class Kind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted };
+  enum class Kind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess };
   Kind kind = Kind::None;
   uint64_t address = 0; ///< of the access for Memory, of the instruction otherwise
   bool write = false;
@@ -107,6 +111,7 @@ private:
   const Inst *entry_ = nullptr; ///< found once, by Device::prepare
   const CodeChunk *entryChunk_ = nullptr;
   std::unique_ptr<DispatchCounters> counters_;
+  std::unique_ptr<Observation> observation_; ///< mostly null
   uint64_t startTime_ = 0;
   uint64_t endTime_ = 0;
   std::array<uint32_t, 3> groups_{};

@@ -6,7 +6,9 @@
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
+#include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/trace.h"
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
@@ -61,6 +63,7 @@ private:
   struct Share {
     std::shared_ptr<Dispatch> dispatch;
     std::vector<std::unique_ptr<Workgroup>> groups;
+    GroupRange taken;
     std::vector<OpcodeCount> counts;
     uint64_t waves = 0;
     uint64_t finished = 0; ///< workgroups that ended
@@ -149,7 +152,7 @@ private:
   /// Makes the next workgroup of the grid resident. False when that is not possible now.
   bool start(Share &share) {
     Dispatch &dispatch = *share.dispatch;
-    if (dispatch.nextGroup_.load(std::memory_order_relaxed) >= dispatch.groupCount_) {
+    if (share.taken.empty() && dispatch.nextGroup_.load(std::memory_order_relaxed) >= dispatch.groupCount_) {
       share.exhausted = true;
       return false;
     }
@@ -160,7 +163,7 @@ private:
     if (!dispatch.started_.load(std::memory_order_relaxed) && !dispatch.started_.exchange(true))
       dispatch.startTime_ = Device::clock();
     OpcodeCount *counts = share.counts.empty() ? nullptr : share.counts.data();
-    std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool_, counts);
+    std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool_, counts, &share.taken);
     if (!group)
       return false;
     share.waves += group->waveCount();
@@ -235,6 +238,8 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   if (dispatch->device_.stats())
     dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
                                    dispatch->device_.code().decoder());
+  if (dispatch->observation_ && dispatch->observation_->trace)
+    dispatch->observation_->trace->flush();
   if (dispatch->onDone_)
     dispatch->onDone_(*dispatch);
 }

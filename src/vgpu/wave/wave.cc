@@ -5,6 +5,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/fp_mode.h"
+#include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/workgroup.h"
 
@@ -69,7 +70,9 @@ void Wave::run(uint64_t budget) {
     stop = Stop::None;
     _mm_setcsr(mxcsrForF32(mode));
     const bool mixed = mxcsrForF32(mode) != mxcsrForF64(mode);
-    if (mode & kModal)
+    if (observer)
+      runObserved(*this, budget);
+    else if (mode & kModal)
       runModal(*this, budget);
     else if (counts)
       mixed ? loop<true, true>(*this, budget) : loop<true, false>(*this, budget);
@@ -136,6 +139,10 @@ const Inst *Wave::illegal(const Inst *inst, const char *why) {
 const Inst *Wave::trap(const Inst *inst, uint32_t id) {
   return stopWith(*this, inst,
                   {Fault::Kind::Trap, pc(inst), false, fmt::format("trap {}\n{}", id, describe(*this, inst))});
+}
+
+const Inst *Wave::earlyAccess(const Inst *inst, const std::string &what) {
+  return stopWith(*this, inst, {Fault::Kind::EarlyAccess, pc(inst), false, what + "\n" + describe(*this, inst)});
 }
 
 } // namespace luthier::vgpu

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
 
 namespace luthier::vgpu {
 
@@ -13,6 +14,7 @@ class CodeChunk;
 class CodeSnapshot;
 class Device;
 class Workgroup;
+class WaveObserver;
 struct OpcodeCount;
 
 /// Lanes that the register file has room for; a wave uses the first `Wave::lanes` of them.
@@ -30,7 +32,7 @@ enum class Stop : uint8_t {
   Yield,   ///< the wave waits for others (s_sleep)
   Barrier, ///< at s_barrier
   Mode,    ///< MODE has changed: `run` goes on under the new one
-  Gws,     ///< in ds_gws_barrier, until `gwsTicket` is called
+  Gws,     ///< in ds_gws_barrier or ds_gws_sema_p, until `gwsTicket` is called
   End,     ///< s_endpgm
   Fault,   ///< `Workgroup`'s dispatch has been told
 };
@@ -86,8 +88,9 @@ struct alignas(64) Wave {
   uint64_t scratchBase;  ///< address of this wave's slot
   uint64_t scratchBytes; ///< its size
   uint64_t sharedAperture, privateAperture;
-  OpcodeCount *counts; ///< null when nobody counts
-  uint64_t gwsTicket;  ///< what a wave stopped in ds_gws_barrier waits for
+  OpcodeCount *counts;    ///< null when nobody counts
+  WaveObserver *observer; ///< null when nobody watches
+  uint64_t gwsTicket;     ///< what a wave stopped by Stop::Gws waits for
 
   uint64_t exec() const { return scalar64(kExec); }
   void setExec(uint64_t value) { setScalar64(kExec, value); }
@@ -114,6 +117,8 @@ struct alignas(64) Wave {
   /// Stops the dispatch because `inst` cannot be executed; `why` completes the sentence.
   const Inst *illegal(const Inst *inst, const char *why);
   const Inst *trap(const Inst *inst, uint32_t id);
+  /// Stops the dispatch because `inst` uses a result that may not have arrived; strict mode only (waits.h).
+  const Inst *earlyAccess(const Inst *inst, const std::string &what);
 
   /// Where execution goes on after a jump to `pc`.
   const Inst *jump(uint64_t pc);

@@ -2,6 +2,7 @@
 
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/observer.h"
 
 #include <fmt/format.h>
 
@@ -15,6 +16,9 @@ namespace {
 /// Instructions that a wave executes before others get their turn: long enough that switching costs nothing, short
 /// enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
+
+/// Workgroups that a worker takes at once.
+constexpr uint64_t kTake = 8;
 
 uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
 
@@ -39,7 +43,27 @@ Wave *WavePool::take() {
   return static_cast<Wave *>(memory);
 }
 
-std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts) {
+/// The number of the next workgroup; the grid's size or more when there is none.
+///
+/// Taking several keeps what kernels may rely on. The lowest unfinished workgroup is always resident or the next that
+/// its worker starts, so waiting for lower ones ends. Waiting for all of them (a grid barrier) needs a grid that fits
+/// the modelled GPU, and there workers take one at a time, as they do at the end of a grid to share what is left. So
+/// they do with scratch, whose slots must go to the lowest workgroups first.
+uint64_t Workgroup::takeIndex(Dispatch &dispatch, GroupRange *taken) {
+  if (taken && !taken->empty())
+    return taken->next++;
+  auto &next = dispatch.nextGroup_;
+  const bool several = taken && !dispatch.launch().privateSegmentSize &&
+                       next.load(std::memory_order_relaxed) + dispatch.maxResident_ + kTake < dispatch.groupCount_;
+  const uint64_t count = several ? kTake : 1;
+  const uint64_t first = next.fetch_add(count, std::memory_order_acq_rel);
+  if (taken)
+    *taken = {std::min(first + 1, dispatch.groupCount_), std::min(first + count, dispatch.groupCount_)};
+  return first;
+}
+
+std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts,
+                                                GroupRange *taken) {
   const Launch &launch = dispatch.launch();
   const uint32_t lanes = dispatch.device().target().waveSize;
   auto wavesFor = [&](uint32_t items) { return (items + lanes - 1) / lanes; };
@@ -48,7 +72,7 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
   const uint32_t mostItems = uint32_t(launch.workgroup[0]) * launch.workgroup[1] * launch.workgroup[2];
   if (launch.privateSegmentSize && !launch.scratch->acquire(wavesFor(mostItems), slots))
     return nullptr;
-  const uint64_t index = dispatch.nextGroup_.fetch_add(1, std::memory_order_acq_rel);
+  const uint64_t index = takeIndex(dispatch, taken);
   if (index >= dispatch.groupCount_) {
     if (!slots.empty())
       launch.scratch->release(slots);
@@ -56,8 +80,10 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
   }
   auto group = std::unique_ptr<Workgroup>(new Workgroup(dispatch, index, pool));
   group->scratchSlots_ = std::move(slots);
-  group->lds_.resize(launch.groupSegmentSize);
+  group->lds_ = std::move(pool.lds_);
+  group->lds_.assign(launch.groupSegmentSize, 0);
   const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+  group->waves_ = std::move(pool.waves_);
   group->waves_.resize(wavesFor(product(group->size_)));
   for (uint32_t n = 0; n < group->waves_.size(); ++n) {
     Wave *wave = group->waves_[n] = pool.take();
@@ -65,7 +91,21 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
     wave->counts = counts;
   }
   group->running_ = static_cast<uint32_t>(group->waves_.size());
+  if (dispatch.observation_)
+    group->observe(wavesFor(mostItems));
   return group;
+}
+
+void Workgroup::observe(uint32_t wavesPerGroup) {
+  const auto &groups = dispatch_.groups_;
+  const uint64_t first = (id_[0] + uint64_t{groups[0]} * (id_[1] + uint64_t{groups[1]} * id_[2])) * wavesPerGroup;
+  for (Wave *wave : waves_) {
+    auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index);
+    if (!observer->active())
+      continue;
+    wave->observer = observer.get();
+    observers_.push_back(std::move(observer));
+  }
 }
 
 Workgroup::Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool) : dispatch_(dispatch), pool_(pool) {
@@ -80,6 +120,8 @@ Workgroup::Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool) : dispa
 Workgroup::~Workgroup() {
   for (Wave *wave : waves_)
     pool_.give(wave);
+  pool_.lds_ = std::move(lds_);
+  pool_.waves_ = std::move(waves_);
   if (!scratchSlots_.empty())
     dispatch_.launch().scratch->release(scratchSlots_);
 }
@@ -121,6 +163,7 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   w.sharedAperture = device.config().sharedApertureBase;
   w.privateAperture = device.config().privateApertureBase;
   w.counts = nullptr;
+  w.observer = nullptr;
   w.gwsTicket = 0;
 
   uint64_t scratchOffset = 0;

@@ -13,7 +13,7 @@
 
 namespace luthier::vgpu {
 
-/// Wave records are large; each worker keeps those it has used.
+/// Wave records are large, and workgroups are short: each worker keeps the memory of those it has run.
 class WavePool {
 public:
   ~WavePool();
@@ -21,7 +21,17 @@ public:
   void give(Wave *wave) { free_.push_back(wave); }
 
 private:
+  friend class Workgroup;
   std::vector<Wave *> free_;
+  // Capacity that the last workgroup left to the next.
+  std::vector<uint8_t> lds_;
+  std::vector<Wave *> waves_;
+};
+
+/// Workgroups, by their number in the grid, that a worker has taken for itself and not yet started.
+struct GroupRange {
+  uint64_t next = 0, end = 0;
+  bool empty() const { return next == end; }
 };
 
 class Workgroup {
@@ -33,8 +43,10 @@ public:
   };
 
   /// Starts the dispatch's next workgroup in grid order. Null when none is left, or when the queue's scratch has no
-  /// room for its waves now.
-  static std::unique_ptr<Workgroup> startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts);
+  /// room for its waves now. With `taken`, takes several at once where that is safe and starts the first of them, so
+  /// that workers seldom meet at the dispatch's counter.
+  static std::unique_ptr<Workgroup> startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts,
+                                              GroupRange *taken = nullptr);
   ~Workgroup();
 
   /// Gives every wave that can run a quantum.
@@ -56,10 +68,12 @@ public:
 
 private:
   Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
+  static uint64_t takeIndex(Dispatch &dispatch, GroupRange *taken);
   void initialise(Wave &wave, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem);
   void setWorkitemIds(Wave &wave, const KernelDescriptor &descriptor, uint32_t firstItem) const;
   void releaseBarrier();
   void ended(const Wave &wave);
+  void observe(uint32_t wavesPerGroup);
 
   Dispatch &dispatch_;
   WavePool &pool_;
@@ -67,6 +81,7 @@ private:
   std::array<uint32_t, 3> size_{}; ///< clipped at the grid's edge
   std::vector<uint8_t> lds_;
   std::vector<Wave *> waves_;
+  std::vector<std::unique_ptr<WaveObserver>> observers_; ///< empty when nobody watches
   std::vector<uint32_t> scratchSlots_;
   uint32_t running_ = 0;
 };

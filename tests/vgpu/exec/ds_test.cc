@@ -94,7 +94,7 @@ constexpr TwoCase kTwo[] = {{"2_b32", 4, 1}, {"2st64_b32", 4, 64}, {"2_b64", 8, 
 
 TEST(Ds, Read2Write2) {
   for (const TwoCase &c : kTwo)
-    for (Pattern pattern : {Pattern::Consecutive, Pattern::Random})
+    for (Pattern pattern : {Pattern::Consecutive, Pattern::Random, Pattern::Rows, Pattern::MixedRows})
       for (uint64_t exec : kExecs) {
         const unsigned n = c.bytes / 4, first = 3, second = 1;
         std::vector<uint8_t> data = randomBytes(8192, 4);
@@ -440,6 +440,22 @@ TEST(Ds, GlobalWaveSync) {
   ASSERT_TRUE(t.run("ds_gws_init v2 offset:1 gds\ns_waitcnt 0\nds_gws_barrier v2 offset:1 gds\ns_waitcnt 0\n"
                     "ds_gws_barrier v2 offset:1 gds\ns_waitcnt 0\ns_mov_b32 s0, 1"));
   EXPECT_EQ(t.s(0), 1u);
+}
+
+// A semaphore with a count: init 1, v adds one, br adds what the first active lane has; so many times p passes.
+TEST(Ds, GlobalWaveSyncSemaphore) {
+  ExecTest t;
+  t.setVector(2, 1);
+  t.v(4, 0) = 100;
+  t.v(4, 3) = 2;
+  t.m0(5 << 16);
+  t.exec(8);
+  ASSERT_TRUE(t.run("ds_gws_init v2 offset:2 gds\ns_waitcnt 0\nds_gws_sema_v offset:2 gds\ns_waitcnt 0\n"
+                    "ds_gws_sema_br v4 offset:2 gds\ns_waitcnt 0\n"
+                    "ds_gws_sema_p offset:2 gds\ns_waitcnt 0\nds_gws_sema_p offset:2 gds\ns_waitcnt 0\n"
+                    "ds_gws_sema_p offset:2 gds\ns_waitcnt 0\nds_gws_sema_release_all offset:2 gds\ns_waitcnt 0\n"
+                    "ds_gws_sema_p offset:2 gds\ns_waitcnt 0\ns_mov_b32 s0, 1"));
+  EXPECT_EQ(t.s(0), 1u) << "a release of nobody takes nothing away";
 }
 
 } // namespace

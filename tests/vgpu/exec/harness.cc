@@ -181,6 +181,8 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   launch.groupSegmentSize = static_cast<uint32_t>(lds_.size());
   launch.privateSegmentSize = scratchPerLane_;
   launch.scratch = ring_;
+  launch.strictWaits = strictWaits_;
+  launch.trace = trace_;
 
   std::vector<OpcodeCount> counts(Decoder::kMaxOpcodes);
   WavePool pool;

@@ -155,6 +155,11 @@ public:
   /// Assembles and runs. False, with the reason, when it does not assemble, faults, or does not end.
   testing::AssertionResult run(std::string_view assembly);
 
+  /// Checks waits in all further runs (vgpu/wave/waits.h).
+  void strictWaits(bool on) { strictWaits_ = on; }
+  /// Traces all further runs into it.
+  void trace(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }
+
   /// Why the last run ended early; Kind::None when it reached s_endpgm.
   const Fault &fault() const { return fault_; }
 
@@ -178,6 +183,8 @@ private:
   uint32_t scratchPerLane_ = 0;
   uint64_t scratchBase_ = 0;
   std::shared_ptr<ScratchRing> ring_;
+  bool strictWaits_ = false;
+  std::shared_ptr<Trace> trace_;
   Fault fault_;
   uint64_t executed_ = 0;
 };

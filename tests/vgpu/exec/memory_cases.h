@@ -71,9 +71,11 @@ inline uint32_t loadedRegister(const LoadCase &c, const uint8_t *bytes, unsigned
 }
 
 /// How lanes spread over memory.
-enum class Pattern { Consecutive, Strided, Random, Uniform, Unaligned, Reversed };
-inline constexpr Pattern kPatterns[] = {Pattern::Consecutive, Pattern::Strided,   Pattern::Random,
-                                        Pattern::Uniform,     Pattern::Unaligned, Pattern::Reversed};
+/// Rows: 16 lanes are consecutive. SharedRows: 16 lanes are at one address. MixedRows: one row of each, two random.
+enum class Pattern { Consecutive, Strided, Random, Uniform, Unaligned, Reversed, Rows, SharedRows, MixedRows };
+inline constexpr Pattern kPatterns[] = {Pattern::Consecutive, Pattern::Strided,    Pattern::Random,
+                                        Pattern::Uniform,     Pattern::Unaligned,  Pattern::Reversed,
+                                        Pattern::Rows,        Pattern::SharedRows, Pattern::MixedRows};
 
 /// Byte offsets of all lanes, each at most `limit` - bytes.
 inline std::vector<uint32_t> spread(Pattern pattern, unsigned bytes, uint32_t limit, uint32_t seed) {
@@ -98,6 +100,15 @@ inline std::vector<uint32_t> spread(Pattern pattern, unsigned bytes, uint32_t li
       break;
     case Pattern::Reversed:
       result.push_back((63 - lane) * bytes);
+      break;
+    case Pattern::Rows:
+      result.push_back(lane / 16 * 300 + lane % 16 * bytes);
+      break;
+    case Pattern::SharedRows:
+      result.push_back((lane / 16 ^ 2) * 40);
+      break;
+    case Pattern::MixedRows:
+      result.push_back(lane < 16 ? 500 + lane * bytes : lane < 32 ? 76 : random() % ((limit - bytes) / 4) * 4);
       break;
     }
   }

@@ -279,6 +279,8 @@ TEST(Vop1, ExponentialAndLogarithm) {
   approximate("v_exp_f32", samples(-1.0f, 1.0f, 5000), [](double x) { return std::exp2(x); });
   approximate("v_log_f32", samples(0.5f, 2.0f, 10000), [](double x) { return std::log2(x); });
   approximate("v_log_f32", samples(0.0f, 1e30f, 5000), [](double x) { return std::log2(x); });
+  approximate("v_exp_legacy_f32", samples(-130.0f, 130.0f, 5000), [](double x) { return std::exp2(x); });
+  approximate("v_log_legacy_f32", samples(0.0f, 1e30f, 5000), [](double x) { return std::log2(x); });
 }
 
 /// sin(2 pi x), with whole revolutions taken off and the rest folded into a quarter, which is exact.
@@ -493,6 +495,22 @@ TEST(Vop1, MoveWithDppAndSdwa) {
                     "v_cvt_f16_f32_sdwa v2, v0 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD"));
   EXPECT_EQ(t.v(0, 0), f32(-2.0f));
   EXPECT_EQ(t.v(2, 0), f16(-2.0f) << 16 | (kPoison & 0xffff));
+}
+
+// The manual's table, a hexadecimal digit per select.
+TEST(Vop1, ScreenPartition) {
+  constexpr std::string_view kTable = "137f5fff7ffffffff26efafffbffffffdf4cff5fffdfffff9bf8fffafffeffff"
+                                      "ffff4cdf6fffeffffffff89bf99ffdffffff7f13ff9fffbfffff6ef26ff6fff7"
+                                      "bfffffff23bfaffff7fffffff19df5ffffefffffef8cffaffffdffff67f4fff5"
+                                      "9fffdfffffff8ceff66ffefffffff467ff6fff7fffffbf239ff9fffbffff9df1";
+  ExecTest t;
+  for (unsigned first = 0; first < 256; first += 64) {
+    for (unsigned lane = 0; lane < 64; ++lane)
+      t.v(1, lane) = (first + lane) | 0xabcdef00;
+    ASSERT_TRUE(t.run("v_screen_partition_4se_b32 v0, v1"));
+    for (unsigned lane = 0; lane < 64; ++lane)
+      EXPECT_EQ(t.v(0, lane), std::stoul(std::string(kTable.substr(first + lane, 1)), nullptr, 16)) << first + lane;
+  }
 }
 
 } // namespace

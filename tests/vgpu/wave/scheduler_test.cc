@@ -114,6 +114,50 @@ TEST_P(SchedulerTest, WorkgroupsMayWaitForLaterOnes) {
     EXPECT_EQ(engine.at<uint32_t>(flags, n), 1u);
 }
 
+TEST_P(SchedulerTest, WorkgroupsOfALargeGridMayWaitForEarlierOnes) {
+  // A grid many times what the GPU holds: workers take several workgroups at a time. Workgroup n counts on from what
+  // workgroup n - 1 leaves.
+  Engine small(GetParam(), {.computeUnits = 1});
+  const uint32_t groups = 500;
+  const uint64_t counts = small.memory((groups + 1) * 4);
+  small.at<uint32_t>(counts, 0) = 1;
+  Launch launch;
+  launch.kernelObject = small.kernel(prologue(64) + R"(
+    v_mov_b32 v4, 0
+    s_lshl_b32 s9, s2, 2
+    s_add_u32 s6, s6, s9
+    s_addc_u32 s7, s7, 0
+  spin:
+    global_load_dword v3, v4, s[6:7] glc
+    s_waitcnt vmcnt(0)
+    v_readfirstlane_b32 s10, v3
+    s_cmp_eq_u32 s10, 0
+    s_cbranch_scc1 spin
+    v_add_u32 v3, 1, v3
+    global_store_dword v4, v3, s[6:7] offset:4
+    s_endpgm)");
+  launch.grid = {groups * 64, 1, 1};
+  launch.workgroup = {64, 1, 1};
+  launch.kernarg = small.arguments(counts);
+  ASSERT_TRUE(small.run(launch));
+  for (uint32_t n = 0; n <= groups; ++n)
+    ASSERT_EQ(small.at<uint32_t>(counts, n), n + 1) << n;
+}
+
+TEST_P(SchedulerTest, EveryWorkItemOfALargeGridRunsOnce) {
+  Engine small(GetParam(), {.computeUnits = 1});
+  const uint32_t items = 100'003;
+  const uint64_t data = small.memory(items * 4 + 4096);
+  Launch launch;
+  launch.kernelObject = small.kernel(prologue(256) + kIncrement);
+  launch.grid = {items, 1, 1};
+  launch.workgroup = {256, 1, 1};
+  launch.kernarg = small.arguments(data);
+  ASSERT_TRUE(small.run(launch));
+  for (uint32_t n = 0; n < items; ++n)
+    ASSERT_EQ(small.at<uint32_t>(data, n), 1u) << n;
+}
+
 TEST_P(SchedulerTest, AnEndlessDispatchDoesNotStopAnother) {
   const uint64_t flag = engine.memory(4096), data = engine.memory(4096);
   Launch endless;

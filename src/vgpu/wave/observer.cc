@@ -1,0 +1,87 @@
+#include "vgpu/wave/observer.h"
+
+#include "vgpu/device.h"
+#include "vgpu/exec/modes.h"
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/fp_mode.h"
+#include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/stats.h"
+#include "vgpu/wave/trace.h"
+#include "vgpu/wave/waits.h"
+
+#include <bit>
+
+namespace luthier::vgpu {
+
+std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
+  const Launch &launch = dispatch.launch();
+  std::shared_ptr<Trace> trace = launch.trace ? launch.trace : dispatch.device().trace;
+  const bool strictWaits = launch.strictWaits || dispatch.device().strictWaits;
+  auto observation = std::make_unique<Observation>();
+  if (trace || strictWaits)
+    observation->kernel = dispatch.kernelName();
+  if (trace) {
+    observation->number = Trace::nextDispatch(); // also of those that the filter leaves out
+    if (!trace->wantsKernel(observation->kernel))
+      trace = nullptr;
+  }
+  if (!trace && !strictWaits)
+    return nullptr;
+  observation->trace = std::move(trace);
+  observation->strictWaits = strictWaits;
+  observation->entry = KernelDescriptor::at(launch.kernelObject).entry;
+  return observation;
+}
+
+WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : observation_(observation) {
+  if (observation.trace && observation.trace->wantsWave(waveNumber))
+    tracer_ = std::make_unique<WaveTracer>(observation, waveNumber);
+  if (observation.strictWaits)
+    waits_ = std::make_unique<WaitChecker>();
+}
+
+WaveObserver::~WaveObserver() = default;
+
+bool WaveObserver::before(Wave &w, const Inst *inst) {
+  operands_ = &observation_.operands.of(w, inst);
+  if (waits_ && !waits_->before(w, inst, *operands_))
+    return false;
+  if (tracer_)
+    tracer_->before(w, inst, *operands_);
+  return true;
+}
+
+void WaveObserver::after(Wave &w, const Inst *inst) {
+  if (tracer_)
+    tracer_->after(w, inst, *operands_);
+  if (waits_ && w.stop != Stop::Fault)
+    waits_->after(w, inst, *operands_);
+}
+
+void runObserved(Wave &w, uint64_t &budget) {
+  const Inst *ip = w.ip;
+  for (; budget != 0; --budget) {
+    const Inst *next;
+    if (ip->words == 0) { // the hop between chunks
+      next = ip->fn(w, ip);
+    } else {
+      if (!w.observer->before(w, ip)) {
+        --budget;
+        return;
+      }
+      if (w.counts)
+        w.counts[ip->opcode].add(static_cast<uint64_t>(std::popcount(w.exec())));
+      _mm_setcsr(ip->flags & kF64Mode ? mxcsrForF64(w.mode) : mxcsrForF32(w.mode));
+      next = w.mode & kModal ? executeModal(w, ip) : ip->fn(w, ip);
+      w.observer->after(w, ip);
+    }
+    if (!next) {
+      --budget;
+      return;
+    }
+    ip = next;
+  }
+  w.ip = ip;
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,54 @@
+// Looking over a wave's shoulder: the loop that calls an observer around every instruction.
+//
+// Two things watch waves: the trace (trace.h) and the wait checker (waits.h). A wave that nobody watches has no
+// observer and runs in the ordinary loops of wave.cc, which know nothing of this.
+#pragma once
+
+#include "vgpu/wave/operands.h"
+#include "vgpu/wave/wave.h"
+
+#include <memory>
+
+namespace luthier::vgpu {
+
+class Dispatch;
+class Trace;
+class WaitChecker;
+class WaveTracer;
+
+/// What the waves of one dispatch share while they are watched.
+struct Observation {
+  std::shared_ptr<Trace> trace; ///< null: no trace
+  bool strictWaits = false;
+  uint64_t number = 0; ///< of the dispatch in the trace
+  std::string kernel;
+  uint64_t entry = 0; ///< address of its first instruction
+  OperandCache operands;
+
+  /// Null when neither the launch nor its device asks for one.
+  static std::unique_ptr<Observation> of(const Dispatch &dispatch);
+};
+
+class WaveObserver {
+public:
+  /// `waveNumber` counts the dispatch's waves in grid order.
+  WaveObserver(Observation &observation, uint64_t waveNumber);
+  ~WaveObserver();
+  /// False when nobody watches this wave.
+  bool active() const { return tracer_ || waits_; }
+
+  /// False when the wave was stopped with a fault instead.
+  bool before(Wave &w, const Inst *inst);
+  void after(Wave &w, const Inst *inst);
+
+private:
+  Observation &observation_;
+  const Operands *operands_ = nullptr; ///< of the instruction being executed
+  std::unique_ptr<WaveTracer> tracer_;
+  std::unique_ptr<WaitChecker> waits_;
+};
+
+/// The interpreter for waves with an observer, in every mode.
+void runObserved(Wave &w, uint64_t &budget);
+
+} // namespace luthier::vgpu

@@ -1,0 +1,62 @@
+// What a decoded instruction touches: registers read and written, and memory.
+//
+// Handlers access registers directly, so nothing in the interpreter knows this; observers (observer.h) do need it. The
+// registers come from LLVM's description of the instruction, which knows every format and every width; what that leaves
+// out is added here (operands.cc has the list). tests/vgpu/wave/operands_test.cc compares it with what handlers really
+// write.
+#pragma once
+
+#include "isa/registers.h"
+#include "vgpu/wave/wave.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace luthier::vgpu {
+
+class Decoder;
+
+/// Which unit executes an instruction outside the ALUs; None for everything else.
+enum class MemoryUnit : uint8_t { None, Scalar, Lds, Gds, Global, Scratch, Buffer, Flat, Message };
+
+struct Operands {
+  std::string text; ///< as assembly
+  std::string_view mnemonic;
+  std::vector<isa::RegisterUse> registers;
+  MemoryUnit unit = MemoryUnit::None;
+  bool crossLane = false; ///< reads or writes vector registers of lanes that EXEC has off, or of other lanes
+};
+
+/// Operands of `inst`, whose code must still be where it was decoded from.
+Operands operandsOf(const Wave &w, const Inst *inst);
+
+/// `use` as it is now: indexed registers (s_set_gpr_idx_on, s_movrels) moved by their index. Count 0: none at all.
+isa::RegisterUse placed(const Wave &w, const Inst *inst, const isa::RegisterUse &use);
+
+/// Name of a register of `use`, as assembly has it: "v3", "a0", "s12", "vcc_lo", "m0", "scc".
+std::string registerName(isa::RegisterFile file, unsigned number);
+
+/// Effective addresses of an instruction that is about to be executed: one per lane (inactive lanes: undefined), or a
+/// single one for scalar memory. LDS and scratch addresses are offsets; the others are addresses. `second` is for
+/// instructions that access two places per lane (ds_read2_b32).
+struct Addresses {
+  std::vector<uint64_t> first, second;
+};
+Addresses addressesOf(const Wave &w, const Inst *inst, const Operands &operands);
+
+/// Operands of all instructions that a dispatch has executed, for all its waves.
+class OperandCache {
+public:
+  const Operands &of(const Wave &w, const Inst *inst);
+
+private:
+  std::shared_mutex mutex_;
+  std::unordered_map<const Inst *, std::unique_ptr<Operands>> known_;
+};
+
+} // namespace luthier::vgpu

@@ -1,0 +1,151 @@
+#include "vgpu/wave/trace.h"
+
+#include "harness.h"
+#include "trace_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace luthier::vgpu::test {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<nlohmann::json> traceOf(ExecTest &t, std::string_view code, const std::string &kernels = "",
+                                    WaveRange waves = {}) {
+  TraceFile file;
+  auto trace = Trace::open(file.path(), kernels, waves);
+  EXPECT_TRUE(trace);
+  t.trace(*trace);
+  EXPECT_TRUE(t.run(code));
+  (*trace)->flush();
+  return file.lines();
+}
+
+TEST(Trace, ShowsOperandsBeforeAndResultsAfter) {
+  ExecTest t;
+  std::vector<uint32_t> data(64);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    data[lane] = 1000 + lane;
+    t.v(0, lane) = lane;
+  }
+  const uint64_t memory = t.buffer(data);
+  t.setS64(4, memory);
+  t.s(6) = 7;
+  t.exec(0xff);
+  const auto lines = traceOf(t, "v_lshlrev_b32 v1, 2, v0\n"
+                                "global_load_dword v2, v1, s[4:5]\n"
+                                "s_waitcnt vmcnt(0)\n"
+                                "v_add_u32 v2, s6, v2\n"
+                                "s_add_u32 s6, s6, s6\n"
+                                "v_cmp_lt_u32 vcc, v0, v1\n");
+  ASSERT_EQ(lines.size(), 7u);
+  for (unsigned n = 0; n < 7; ++n) {
+    EXPECT_EQ(lines[n]["step"], n);
+    EXPECT_EQ(lines[n]["kernel"], "snippet");
+    EXPECT_EQ(lines[n]["wave"], 0);
+    EXPECT_EQ(lines[n]["exec"], "0xff");
+  }
+  EXPECT_EQ(lines[0]["offset"], 0);
+  EXPECT_EQ(lines[1]["offset"], 4);
+  EXPECT_EQ(lines[2]["offset"], 12);
+  EXPECT_EQ(lines[0]["pc"], (std::ostringstream() << "0x" << std::hex << t.codeAddress()).str());
+  EXPECT_THAT(lines[1]["inst"].get<std::string>(), HasSubstr("global_load_dword v2, v1, s[4:5]"));
+  EXPECT_EQ(lines[1]["space"], "global");
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    const bool active = lane < 8;
+    EXPECT_EQ(lines[0]["in"]["v0"][lane], lane);
+    EXPECT_EQ(lines[0]["out"]["v1"][lane], active ? 4 * lane : kPoison);
+    if (active)
+      EXPECT_EQ(lines[1]["addresses"][lane], memory + 4 * lane);
+    else
+      EXPECT_TRUE(lines[1]["addresses"][lane].is_null());
+    EXPECT_EQ(lines[1]["out"]["v2"][lane], active ? 1000 + lane : kPoison);
+    EXPECT_EQ(lines[3]["in"]["v2"][lane], active ? 1000 + lane : kPoison);
+    EXPECT_EQ(lines[3]["out"]["v2"][lane], active ? 1007 + lane : kPoison);
+  }
+  EXPECT_EQ(lines[3]["in"]["s6"], 7);
+  EXPECT_EQ(lines[4]["in"]["s6"], 7);
+  EXPECT_EQ(lines[4]["out"]["s6"], 14);
+  EXPECT_EQ(lines[4]["out"]["scc"], 0);
+  EXPECT_EQ(lines[5]["out"]["vcc_lo"], 0xfe);
+  EXPECT_THAT(lines[6]["inst"].get<std::string>(), HasSubstr("s_endpgm"));
+}
+
+TEST(Trace, AddressesOfEverySpace) {
+  ExecTest t;
+  const uint64_t memory = t.buffer(4096);
+  t.lds(1024);
+  t.scratch(64);
+  t.exec(1);
+  t.setS64(4, memory);
+  t.s(8) = static_cast<uint32_t>(memory);
+  t.s(9) = static_cast<uint32_t>(memory >> 32) | 16 << 16; // records of 16 bytes
+  t.s(10) = 64;
+  t.s(11) = 0x00077fac;
+  t.s(12) = 32;
+  t.v(2, 0) = 24;
+  t.v(3, 0) = 4;
+  t.setV64(4, 0, t.sharedAperture() + 64);
+  const auto lines = traceOf(t, "s_load_dword s0, s[4:5], 0x10\n"
+                                "ds_read_b32 v0, v2 offset:8\n"
+                                "ds_read2_b64 v[20:23], v2 offset0:1 offset1:3\n"
+                                "scratch_load_dword v0, v2, off offset:4\n"
+                                "flat_load_dword v0, v[4:5] offset:4\n"
+                                "buffer_load_dword v0, v[2:3], s[8:11], s12 idxen offen offset:4\n"
+                                "ds_bpermute_b32 v0, v2, v3\n");
+  ASSERT_EQ(lines.size(), 8u);
+  EXPECT_EQ(lines[0]["space"], "scalar");
+  EXPECT_EQ(lines[0]["addresses"], nlohmann::json::array({memory + 16}));
+  EXPECT_EQ(lines[1]["space"], "lds");
+  EXPECT_EQ(lines[1]["addresses"][0], 32);
+  EXPECT_EQ(lines[2]["addresses"][0], 32);
+  EXPECT_EQ(lines[2]["addresses2"][0], 48);
+  EXPECT_EQ(lines[3]["space"], "scratch");
+  EXPECT_EQ(lines[3]["addresses"][0], 28);
+  EXPECT_EQ(lines[4]["space"], "flat");
+  EXPECT_EQ(lines[4]["addresses"][0], t.sharedAperture() + 68);
+  EXPECT_EQ(lines[5]["space"], "buffer");
+  EXPECT_EQ(lines[5]["addresses"][0], memory + 32 + 24 * 16 + 4 + 4);
+  EXPECT_FALSE(lines[6].contains("addresses"));
+}
+
+TEST(Trace, IndexedRegistersAreTheRealOnes) {
+  ExecTest t;
+  t.s(0) = 3;
+  t.setVector(5, 55);
+  const auto lines = traceOf(t, "s_set_gpr_idx_on s0, gpr_idx(SRC0)\n v_mov_b32 v0, v2\n s_set_gpr_idx_off\n");
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_EQ(lines[1]["in"]["v5"][0], 55);
+  EXPECT_EQ(lines[1]["out"]["v0"][0], 55);
+}
+
+TEST(Trace, FiltersByKernelAndWave) {
+  ExecTest t;
+  EXPECT_EQ(traceOf(t, "s_nop 0", "^snip").size(), 2u);
+  EXPECT_EQ(traceOf(t, "s_nop 0", "^nip").size(), 0u);
+  EXPECT_EQ(traceOf(t, "s_nop 0", "", {0, 0}).size(), 2u);
+  EXPECT_EQ(traceOf(t, "s_nop 0", "", {1, 5}).size(), 0u);
+  EXPECT_EQ(parseWaveRange("7")->last, 7u);
+  EXPECT_EQ(parseWaveRange("2-9")->first, 2u);
+  for (const char *wrong : {"", "-", "3-", "-3", "5-2", "x", "1-2-3"})
+    EXPECT_FALSE(parseWaveRange(wrong)) << wrong;
+  EXPECT_FALSE(Trace::open("/tmp", "", {}));
+  EXPECT_THAT(Trace::open("/dev/null", "(", {}).error().message(), HasSubstr("regular expression"));
+}
+
+TEST(Trace, FaultIsMarked) {
+  ExecTest t;
+  TraceFile file;
+  auto trace = Trace::open(file.path(), "", {});
+  t.trace(*trace);
+  EXPECT_FALSE(t.run("v_mov_b32 v0, 0\nv_mov_b32 v1, 0\nglobal_load_dword v2, v[0:1], off"));
+  (*trace)->flush();
+  const auto lines = file.lines();
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2]["fault"], true);
+  EXPECT_EQ(lines[2]["addresses"][0], 0);
+}
+
+} // namespace
+} // namespace luthier::vgpu::test
