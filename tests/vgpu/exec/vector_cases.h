@@ -11,6 +11,18 @@
 
 namespace luthier::vgpu::test {
 
+using u8 = uint8_t;
+using u16 = uint16_t;
+using u32 = uint32_t;
+using u64 = uint64_t;
+using i16 = int16_t;
+using i32 = int32_t;
+using i64 = int64_t;
+using i128 = __int128;
+
+/// The high half that 16-bit results keep.
+inline constexpr u32 kHigh = kPoison & 0xffff0000;
+
 struct VectorCase {
   uint64_t s[3] = {};
 };

@@ -7,17 +7,6 @@
 namespace luthier::vgpu::test {
 namespace {
 
-using u8 = uint8_t;
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
-using i16 = int16_t;
-using i32 = int32_t;
-using i64 = int64_t;
-using i128 = __int128;
-
-constexpr u32 kHigh = kPoison & 0xffff0000;
-
 const std::vector<VectorCase> &floats() {
   static const auto cases = operandCases<u32>(kEdgesF32);
   return cases;

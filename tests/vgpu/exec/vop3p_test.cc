@@ -7,13 +7,6 @@
 namespace luthier::vgpu::test {
 namespace {
 
-using u16 = uint16_t;
-using u32 = uint32_t;
-using u64 = uint64_t;
-using i16 = int16_t;
-using i32 = int32_t;
-using i64 = int64_t;
-
 const std::vector<VectorCase> &words() {
   static const u32 values[] = {0,          0x00010001, 0x7fff8000, 0x80007fff, 0xffffffff, 0xffff0001, 0x00011234,
                                0x12340010, 0x000f000f, 0x8000ffff, 0x7fff7fff, 0x80008000, 0xfffe0002};
