@@ -2,6 +2,8 @@
 
 add_library(luthier_flags INTERFACE)
 target_compile_options(luthier_flags INTERFACE -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wno-unused-parameter -fno-omit-frame-pointer)
+# lld: the default linker takes seconds for each program that contains LLVM.
+target_link_options(luthier_flags INTERFACE -fuse-ld=lld)
 if(LUTHIER_WERROR)
   target_compile_options(luthier_flags INTERFACE -Werror)
 endif()
