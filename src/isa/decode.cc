@@ -287,6 +287,9 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     const bool vector = isVector(operand.regs.first) || isAccumulator(operand.regs.first);
     if (keeps && operand.written && vector)
       operand.read = true;
+    // How many registers an image's address has is up to the resource before gfx10; LLVM says the least.
+    if (row.space == MemorySpace::Image && forms[n].role == Role::VectorAddress && target.major < 10)
+      operand.regs.count = static_cast<uint16_t>(std::min(16u, number(Reg::A0) - number(operand.regs.first)));
     const bool indexed = indexedVectors && vector;
     const RegRange readRange = indexed || (row.flags & kIndexedRead) ? fromOn(operand.regs) : operand.regs;
     const RegRange writeRange = indexed || (row.flags & kIndexedWrite) ? fromOn(operand.regs) : operand.regs;

@@ -38,6 +38,8 @@ std::optional<MemoryAccess> Instr::memory() const {
     switch (roles[n].role) {
     case Role::Destination:
       access.result = operand.regs;
+      if (access.atomic && operand.read)
+        access.data = operand.regs;
       break;
     case Role::Data:
       if (operand.written)

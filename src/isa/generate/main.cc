@@ -205,11 +205,13 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
   for (unsigned n = 0; n < instruction.operands.size(); ++n)
     if (isOldDestination(instruction, n) && !(dppOrSdwa && instruction.operands[n].name == Name::Old))
       operands[placeOf.at(instruction.operands[n].tiedTo.value_or(0))].read = true;
-  // In assembly, an offset register stands before the scalar base that it is added to.
-  for (size_t n = 0; n + 1 < operands.size(); ++n)
-    if (instruction.operands[operands[n].index].name == Name::Saddr &&
-        instruction.operands[operands[n + 1].index].name == Name::Vaddr)
+  // In assembly, FLAT's address stands before the data, and an offset register before the base that it is added to.
+  const bool flat = mnemonic.starts_with("flat_") || mnemonic.starts_with("global_") || mnemonic.starts_with("scratch_");
+  for (size_t n = 0; flat && n + 1 < operands.size(); ++n) {
+    const Name first = instruction.operands[operands[n].index].name;
+    if (instruction.operands[operands[n + 1].index].name == Name::Vaddr && (first == Name::Saddr || first == Name::Vdata))
       std::swap(operands[n], operands[n + 1]);
+  }
   return operands;
 }
 
