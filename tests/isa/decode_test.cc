@@ -193,6 +193,8 @@ constexpr Row kGfx90a[] = {
     {"v_cmp_lt_f64 s[4:5], v[2:3], v[4:5]", "mode exec v[2:3] v[4:5]", "s[4:5]", "Vector"},
     {"v_fmac_f32 v0, v1, v2", "mode exec v0 v1 v2", "v0", "Vector"},
     {"v_mac_f16 v0, v1, v2", "mode exec v0 v1 v2", "v0", "Vector PartialWrite"},
+    {"v_pk_fmac_f16 v0, v1, v2", "mode exec v0 v1 v2", "v0", "Vector"},
+    {"v_cvt_pkaccum_u8_f32 v0, v1, v2", "mode exec v0 v1 v2", "v0", "Vector"},
     {"v_swap_b32 v0, v1", "exec v0 v1", "v0 v1", "Vector"},
     {"v_readfirstlane_b32 s3, v1", "exec v1", "s3", "Vector CrossLane"},
     {"v_madak_f32 v0, v1, v2, 0x12345678", "mode exec v1 v2", "v0", "Vector"},
