@@ -70,6 +70,7 @@ template <auto F> constexpr Row packed(std::string_view mnemonic) {
   using Result = typename P::S::Result;
   Row row = op<P::lane()>(mnemonic);
   row.handler = &P::handler;
+  row.threaded = nullptr;
   row.dst = P::isHalf ? Type::PkF16 : std::is_same_v<Result, i16> ? Type::PkI16 : Type::PkU16;
   for (unsigned n = 0; n < P::H::values; ++n)
     row.src[n] = row.dst;

@@ -43,6 +43,12 @@ struct Row {
   Type src[3] = {};
   uint8_t traits = 0;
   LaneLoop clamped = nullptr; ///< integer results: the loop that the clamp bit asks for; null when there is none
+  /// Threaded handlers for the plain case, eight of them, or null. Of rows with a lane loop, bit n of the index says that
+  /// source n is the same in all lanes (an SGPR or a constant); others have only the first. Null: not worth having.
+  const Handler *threaded = nullptr;
 };
+
+/// What executes `i` and returns.
+inline Handler single(const Inst &i) { return i.threaded ? i.row->handler : i.fn; }
 
 } // namespace luthier::vgpu

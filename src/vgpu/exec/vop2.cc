@@ -36,6 +36,7 @@ template <auto F> struct FixedMode {
 template <auto F> constexpr Row opFixedMode(std::string_view mnemonic, uint8_t traits) {
   Row row = op<F>(mnemonic, traits);
   row.handler = &FixedMode<F>::handler;
+  row.threaded = nullptr;
   row.loop = &FixedMode<F>::run;
   return row;
 }

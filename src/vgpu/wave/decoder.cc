@@ -225,6 +225,24 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
     if (out.srcKind[n] == SrcKind::Special &&
         (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
       out.fn = graphicsSource;
+  thread(out, row);
+}
+
+/// Gives the record a threaded handler where there is one for it.
+void Decoder::thread(Inst &out, const Row &row) {
+  if (out.fn != row.handler || !row.threaded)
+    return;
+  unsigned uniform = 0;
+  for (unsigned n = 0; n < 3; ++n) {
+    if (out.srcKind[n] == SrcKind::Special || (row.src[n] == Type::Mask && out.srcKind[n] != SrcKind::Scalar))
+      return;
+    if (row.loop && row.src[n] != Type::Mask && (out.srcKind[n] == SrcKind::Scalar || out.srcKind[n] == SrcKind::Constant))
+      uniform |= 1u << n;
+  }
+  if (const Handler handler = row.threaded[uniform]) {
+    out.fn = handler;
+    out.threaded = true;
+  }
 }
 
 void Decoder::fillVop12c(Inst &out, const Row &row, Format format, uint64_t bits) {

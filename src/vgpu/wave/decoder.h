@@ -54,6 +54,7 @@ private:
   void fillVop3p(Inst &out, const Row &row, uint64_t bits);
   void fillMai(Inst &out, const Row &row, uint64_t bits);
   void fillMemory(Inst &out, isa::Format format, uint64_t bits);
+  static void thread(Inst &out, const Row &row);
 
   const isa::Target &target_;
   const ExecLevel &level_;
