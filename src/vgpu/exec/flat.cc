@@ -89,9 +89,32 @@ template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalStore
 
 // Threaded: consecutive elements with EXEC full, and nothing else, so that no stack is needed.
 
+/// globalCoalesced for a full EXEC. In vectors: left to itself, the compiler stops at the first difference it finds, and
+/// reads what was just written at other boundaries than it was written, which the host cannot forward.
+template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const Inst *i, u64 &block) {
+  const auto *low = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg]);
+  const auto *high = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg + 1]);
+  const auto *ids = reinterpret_cast<const PartVector *>(kLaneIds);
+  const u32 first = w.v[i->src[0].reg][0];
+  PartVector different{};
+  for (unsigned part = 0; part < N / kPart; ++part)
+    different |= low[part] ^ (ids[part] * Size + first);
+  u64 base;
+  if (i->sdst != kNoScalar) {
+    base = w.scalar64(i->sdst);
+  } else {
+    const u32 common = w.v[i->src[0].reg + 1][0];
+    base = static_cast<u64>(common) << 32;
+    for (unsigned part = 0; part < N / kPart; ++part)
+      different |= high[part] ^ common;
+  }
+  block = (base + first + static_cast<u64>(static_cast<i64>(i->imm))) & ~kTag;
+  return !anyBits(different) && first <= ~0u - N * Size;
+}
+
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedLoad(Wave &w, const Inst *i) {
   u64 block;
-  if (w.exec() != ~0ull || (i->flags & kLds) || !globalCoalesced<bytesOf(D)>(w, i, ~0ull, block) ||
+  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
       !allowed(w, block, N * bytesOf(D))) [[unlikely]]
     [[clang::musttail]] return globalLoad<D>(w, i);
   loadBlock<D>(w.v[i->dst], block);
@@ -100,7 +123,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedLoad(Wave &w, const I
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedStore(Wave &w, const Inst *i) {
   u64 block;
-  if (w.exec() != ~0ull || (i->flags & kLds) || !globalCoalesced<bytesOf(D)>(w, i, ~0ull, block) ||
+  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
       !allowed(w, block, N * bytesOf(D))) [[unlikely]]
     [[clang::musttail]] return globalStore<D>(w, i);
   storeBlock<D>(w.v[i->src[1].reg], block);

@@ -127,6 +127,14 @@ template <> struct Lane<Half2> {
 
 /// A lane mask as one dword per lane, in `out`.
 [[gnu::always_inline]] inline void expandMask(u64 mask, u32 *out) {
+#ifdef __AVX512F__
+  typedef i32 Vec __attribute__((ext_vector_type(16), aligned(4)));
+  typedef bool Bits __attribute__((ext_vector_type(16)));
+  for (unsigned part = 0; part < N / 16; ++part) {
+    const Vec lanes = -__builtin_convertvector(bits<Bits>(static_cast<u16>(mask >> (part * 16))), Vec);
+    memcpy(out + part * 16, &lanes, sizeof lanes);
+  }
+#else
   typedef u32 Vec __attribute__((vector_size(64), aligned(4)));
   constexpr Vec kBit = {1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
                         1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
@@ -135,6 +143,7 @@ template <> struct Lane<Half2> {
     const Vec lanes = ((Vec{} + low) & kBit) == kBit;
     memcpy(out + part * 16, &lanes, sizeof lanes);
   }
+#endif
 }
 
 /// Makes Wave::execLanes follow EXEC.
