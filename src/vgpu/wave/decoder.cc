@@ -245,6 +245,18 @@ void Decoder::thread(Inst &out, const Row &row) {
   }
 }
 
+void Decoder::fuse(Inst &first, const Inst &second) {
+  if (!first.threaded || !second.threaded || !first.row->fusion || second.row->mnemonic != first.row->fusion->second)
+    return;
+  const bool chained = second.src[2].reg == first.sdst && second.sdst == first.sdst; // the mask is source 2
+  const auto isUniform = [](const Inst &inst) { return inst.srcKind[0] != SrcKind::Vgpr; };
+  // The second must not see the mask as a number either: it is never written.
+  const bool reads = second.srcKind[0] == SrcKind::Scalar && second.src[0].reg - first.sdst < 2;
+  if (!chained || reads || first.srcKind[1] != SrcKind::Vgpr || second.srcKind[1] != SrcKind::Vgpr)
+    return;
+  first.fn = first.row->fusion->handlers[isUniform(first) | isUniform(second) << 1];
+}
+
 void Decoder::fillVop12c(Inst &out, const Row &row, Format format, uint64_t bits) {
   auto second = static_cast<uint32_t>(bits >> 32);
   const uint32_t src0 = field(bits, 0, 9);
