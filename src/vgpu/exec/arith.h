@@ -23,8 +23,8 @@ template <class T> [[gnu::always_inline]] inline T clampTo(T x, T low, T high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/// 64-bit shifts by n < 64, made of 32-bit ones: that is how the halves sit in registers, and host vectors hold twice as
-/// many. Shifts by 32 or more give 0 here, as the host's vector shifts do.
+/// 64-bit shifts by n < 64, made of 32-bit ones: that is how the halves sit in registers, and host vectors hold twice
+/// as many. Shifts by 32 or more give 0 here, as the host's vector shifts do.
 [[gnu::always_inline]] inline u32 left32(u32 x, u32 n) { return n < 32 ? x << n : 0; }
 [[gnu::always_inline]] inline u32 right32(u32 x, u32 n) { return n < 32 ? x >> n : 0; }
 [[gnu::always_inline]] inline u64 shiftLeft(u64 x, u32 n) {

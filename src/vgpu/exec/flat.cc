@@ -89,8 +89,8 @@ template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalStore
 
 // Threaded: consecutive elements with EXEC full, and nothing else, so that no stack is needed.
 
-/// globalCoalesced for a full EXEC. In vectors: left to itself, the compiler stops at the first difference it finds, and
-/// reads what was just written at other boundaries than it was written, which the host cannot forward.
+/// globalCoalesced for a full EXEC. In vectors: left to itself, the compiler stops at the first difference it finds,
+/// and reads what was just written at other boundaries than it was written, which the host cannot forward.
 template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const Inst *i, u64 &block) {
   const auto *low = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg]);
   const auto *high = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg + 1]);
@@ -306,11 +306,11 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
 }
 
 #define LOAD(NAME, DATA)                                                                                               \
-  memory("global_load_" NAME, globalLoad<DATA>, kOnly<threadedLoad<DATA>>), memory("flat_load_" NAME, flatLoad<DATA>),                            \
+  memory("global_load_" NAME, globalLoad<DATA>, kOnly<threadedLoad<DATA>>), memory("flat_load_" NAME, flatLoad<DATA>), \
       memory("scratch_load_" NAME, scratchLoad<DATA>)
 #define STORE(NAME, DATA)                                                                                              \
-  memory("global_store_" NAME, globalStore<DATA>, kOnly<threadedStore<DATA>>), memory("flat_store_" NAME, flatStore<DATA>),                        \
-      memory("scratch_store_" NAME, scratchStore<DATA>)
+  memory("global_store_" NAME, globalStore<DATA>, kOnly<threadedStore<DATA>>),                                         \
+      memory("flat_store_" NAME, flatStore<DATA>), memory("scratch_store_" NAME, scratchStore<DATA>)
 #define ATOMIC(NAME, ...)                                                                                              \
   memory("global_atomic_" NAME, globalAtomic<__VA_ARGS__>), memory("flat_atomic_" NAME, flatAtomic<__VA_ARGS__>)
 

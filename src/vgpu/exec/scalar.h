@@ -22,7 +22,7 @@ struct Scc {
 
 /// Source n, which is a register or a constant.
 template <class T> [[gnu::always_inline]] inline T plainOperand(const Wave &w, const Inst &i, unsigned n) {
-  return static_cast<T>(uniformSource<sizeof(T) == 8>(w, i, n));
+  return static_cast<T>(uniformSource < sizeof(T) == 8 > (w, i, n));
 }
 
 /// Source n, whatever it is.

@@ -7,9 +7,9 @@
 // The lambda's parameter types are the operand types. MaskIn reads a lane mask, MaskOut & writes one, LaneId is the
 // lane's number, Mode the MODE register. A handler for the plain case (no modifiers) has the lane loop inline, once for
 // a full EXEC and once for a partial one; the general path (valu.cc) calls the loop through the row. The case that
-// nearly all execution is, the plain one with EXEC full, has threaded handlers as well, one for each way in which sources
-// are registers or the same in all lanes: they neither look at operand kinds nor call anything, so that they need no
-// stack, and a value that all lanes share is broadcast in a host register.
+// nearly all execution is, the plain one with EXEC full, has threaded handlers as well, one for each way in which
+// sources are registers or the same in all lanes: they neither look at operand kinds nor call anything, so that they
+// need no stack, and a value that all lanes share is broadcast in a host register.
 #pragma once
 
 #include "vgpu/exec/lanes.h"

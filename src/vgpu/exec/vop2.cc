@@ -87,10 +87,9 @@ constexpr auto addWithCarry = [](u32 a, u32 b, MaskIn in, MaskOut &c) { return p
 constexpr auto subtract = [](u32 a, u32 b, MaskOut &c) { return minus(a, b, false, c.set); };
 constexpr auto subtractWithBorrow = [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(a, b, in.set, c.set); };
 
-/// 64-bit additions and subtractions: `Low` on the low halves, then `High`, which takes its carry, on the high ones. The
-/// carry stays in host registers.
-template <auto Low, auto High, unsigned UniformLow, unsigned UniformHigh>
-const Inst *carried(Wave &w, const Inst *i) {
+/// 64-bit additions and subtractions: `Low` on the low halves, then `High`, which takes its carry, on the high ones.
+/// The carry stays in host registers.
+template <auto Low, auto High, unsigned UniformLow, unsigned UniformHigh> const Inst *carried(Wave &w, const Inst *i) {
   if (w.exec() != ~0ull) [[unlikely]]
     [[clang::musttail]] return i->row->handler(w, i);
   const Inst *second = i->next();
@@ -115,7 +114,8 @@ const Inst *carried(Wave &w, const Inst *i) {
   LUTHIER_THREAD(w, second);
 }
 template <auto Low, auto High> constexpr Fusion carriedInto(std::string_view second) {
-  return {second, {carried<Low, High, 0, 0>, carried<Low, High, 1, 0>, carried<Low, High, 0, 1>, carried<Low, High, 1, 1>}};
+  return {second,
+          {carried<Low, High, 0, 0>, carried<Low, High, 1, 0>, carried<Low, High, 0, 1>, carried<Low, High, 1, 1>}};
 }
 constexpr Fusion kWideAdd = carriedInto<add, addWithCarry>("v_addc_co_u32");
 constexpr Fusion kWideSubtract = carriedInto<subtract, subtractWithBorrow>("v_subb_co_u32");
@@ -207,10 +207,10 @@ constexpr Row kRows[] = {
           &kWideSubtract),
     opClamp<[](u32 a, u32 b, MaskOut &c) { return minus(b, a, false, c.set); },
             [](u32 a, u32 b, MaskOut &c) { return minusClamped(b, a, false, c.set); }>("v_subrev_co_u32"),
-    opClamp<addWithCarry,
-            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return plusClamped(a, b, in.set, c.set); }>("v_addc_co_u32"),
-    opClamp<subtractWithBorrow,
-            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(a, b, in.set, c.set); }>("v_subb_co_u32"),
+    opClamp<addWithCarry, [](u32 a, u32 b, MaskIn in, MaskOut &c) { return plusClamped(a, b, in.set, c.set); }>(
+        "v_addc_co_u32"),
+    opClamp<subtractWithBorrow, [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(a, b, in.set, c.set); }>(
+        "v_subb_co_u32"),
     // The manual's borrow of v_subbrev has the operands of v_subb; LLVM expects that of the subtraction.
     opClamp<[](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(b, a, in.set, c.set); },
             [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(b, a, in.set, c.set); }>("v_subbrev_co_u32"),

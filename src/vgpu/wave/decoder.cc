@@ -236,7 +236,8 @@ void Decoder::thread(Inst &out, const Row &row) {
   for (unsigned n = 0; n < 3; ++n) {
     if (out.srcKind[n] == SrcKind::Special || (row.src[n] == Type::Mask && out.srcKind[n] != SrcKind::Scalar))
       return;
-    if (row.loop && row.src[n] != Type::Mask && (out.srcKind[n] == SrcKind::Scalar || out.srcKind[n] == SrcKind::Constant))
+    if (row.loop && row.src[n] != Type::Mask &&
+        (out.srcKind[n] == SrcKind::Scalar || out.srcKind[n] == SrcKind::Constant))
       uniform |= 1u << n;
   }
   if (const Handler handler = row.threaded[uniform]) {

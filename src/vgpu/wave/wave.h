@@ -78,7 +78,7 @@ struct alignas(64) WaveState {
 };
 
 struct alignas(64) Wave : WaveState {
-  uint32_t v[512][kMaxLanes]; ///< VGPRs, then AccVGPRs from kAccBase
+  uint32_t v[512][kMaxLanes];                 ///< VGPRs, then AccVGPRs from kAccBase
   alignas(64) uint32_t tmp[6][2 * kMaxLanes]; ///< operands made for one instruction (broadcast, SDWA, DPP, modifiers)
   alignas(64) uint64_t addresses[kMaxLanes];
 

@@ -14,8 +14,8 @@ namespace luthier::vgpu {
 
 namespace {
 
-/// Stretches of straight code that a wave executes before others get their turn: long enough that switching costs nothing, short
-/// enough that a wave spinning on a lock does not keep its holder waiting for long.
+/// Stretches of straight code that a wave executes before others get their turn: long enough that switching costs
+/// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
 
 /// Workgroups that a worker takes at once.
@@ -37,8 +37,10 @@ Wave *WavePool::take() {
     return wave;
   }
   // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels
-  // do.
-  void *memory = aligned_alloc(alignof(Wave), sizeof(Wave));
+  // do. On a page of its own, so that speed does not depend on where the allocator puts it: addresses that are alike in
+  // their low bits get in each other's way in the host's store queue.
+  constexpr size_t kPage = AddressSpace::kPageSize;
+  void *memory = aligned_alloc(kPage, (sizeof(Wave) + kPage - 1) / kPage * kPage);
   if (!memory)
     abort();
   Wave *wave = static_cast<Wave *>(memory);

@@ -220,9 +220,10 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   launch.strictWaits = strictWaits_;
   launch.trace = trace_;
 
-  // Twice: as the scheduler runs it when nobody looks, in threaded handlers, and counted, one instruction at a time. Both
-  // must leave the same behind; the second counts. Not where the first would change what the second sees.
-  const bool once = std::ranges::any_of(kOnlyOnce, [&](auto word) { return assembly.find(word) != std::string_view::npos; });
+  // Twice: as the scheduler runs it when nobody looks, in threaded handlers, and counted, one instruction at a time.
+  // Both must leave the same behind; the second counts. Not where the first would change what the second sees.
+  const bool once =
+      std::ranges::any_of(kOnlyOnce, [&](auto word) { return assembly.find(word) != std::string_view::npos; });
   if (!once && !trace_) {
     const Snapshot before(*this);
     if (auto problem = execute(launch, nullptr))
