@@ -24,7 +24,7 @@ constexpr uint32_t mxcsrForF64(uint32_t modeRegister) { return mxcsrFor(modeRegi
 
 /// The host's mode while waves run: restores the thread's own at the end of a scope.
 ///
-/// Reading and writing MXCSR waits for the floating-point instructions in flight, so neither is done without need.
+/// Reading and writing MXCSR is slow beside starting a wave, so neither is done without need.
 class HostFpMode {
 public:
   HostFpMode() : own_(_mm_getcsr()), current_(own_) {}

@@ -37,8 +37,7 @@ Wave *WavePool::take() {
     return wave;
   }
   // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels
-  // do. On a page of its own, so that speed does not depend on where the allocator puts it: addresses that are alike in
-  // their low bits get in each other's way in the host's store queue.
+  // do. On a page of its own: speed depends on where the allocator puts it (docs/performance.md).
   constexpr size_t kPage = AddressSpace::kPageSize;
   void *memory = aligned_alloc(kPage, (sizeof(Wave) + kPage - 1) / kPage * kPage);
   if (!memory)
