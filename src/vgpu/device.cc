@@ -58,6 +58,7 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
   } else {
     dispatch->entry_ =
         dispatch->code_->find(KernelDescriptor::at(launch.kernelObject).entry & ~3ull, dispatch->entryChunk_);
+    dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
   }
   return dispatch;

@@ -118,7 +118,7 @@ TEST(Decoder, SourcesOfGraphicsStop) {
     memcpy(bytes, &word, sizeof word);
     Inst inst;
     decoder.decode(bytes, 0, inst);
-    return inst.fn == inst.row->handler;
+    return single(inst) == inst.row->handler;
   };
   EXPECT_TRUE(handler(0x7e0002fd)) << "v_mov_b32 v0, src_scc";
   EXPECT_FALSE(handler(0x7e0002fe)) << "v_mov_b32 v0, src_lds_direct";

@@ -23,6 +23,19 @@ template <class T> [[gnu::always_inline]] inline T clampTo(T x, T low, T high) {
   return x < low ? low : x > high ? high : x;
 }
 
+/// 64-bit shifts by n < 64, made of 32-bit ones: that is how the halves sit in registers, and host vectors hold twice
+/// as many. Shifts by 32 or more give 0 here, as the host's vector shifts do.
+[[gnu::always_inline]] inline u32 left32(u32 x, u32 n) { return n < 32 ? x << n : 0; }
+[[gnu::always_inline]] inline u32 right32(u32 x, u32 n) { return n < 32 ? x >> n : 0; }
+[[gnu::always_inline]] inline u64 shiftLeft(u64 x, u32 n) {
+  const u32 low = u32(x), high = u32(x >> 32);
+  return left32(low, n) | u64(left32(high, n) | right32(low, 32 - n) | left32(low, n - 32)) << 32;
+}
+[[gnu::always_inline]] inline u64 shiftRight(u64 x, u32 n) {
+  const u32 low = u32(x), high = u32(x >> 32);
+  return (right32(low, n) | left32(high, 32 - n) | right32(high, n - 32)) | u64(right32(high, n)) << 32;
+}
+
 /// What an integer result becomes under the clamp bit.
 [[gnu::always_inline]] inline i32 saturateI32(i64 x) { return i32(clampTo<i64>(x, -0x80000000ll, 0x7fffffff)); }
 [[gnu::always_inline]] inline u32 saturateU32(u64 x) { return u32(lesser<u64>(x, 0xffffffff)); }

@@ -60,7 +60,7 @@ template <u32 Size> [[gnu::always_inline]] inline bool globalCoalesced(Wave &w, 
   return w.addresses;
 }
 
-template <Data D> LUTHIER_GUEST_ACCESS const Inst *globalLoad(Wave &w, const Inst *i) {
+template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalLoad(Wave &w, const Inst *i) {
   const u64 exec = w.exec();
   if (exec == 0)
     return i->next();
@@ -75,7 +75,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *globalLoad(Wave &w, const Ins
   return loadLanes<D>(w, i, globalAddresses(w, i), exec);
 }
 
-template <Data D> LUTHIER_GUEST_ACCESS const Inst *globalStore(Wave &w, const Inst *i) {
+template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalStore(Wave &w, const Inst *i) {
   const u64 exec = w.exec();
   if (exec == 0)
     return i->next();
@@ -85,6 +85,49 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *globalStore(Wave &w, const In
   if (globalCoalesced<bytesOf(D)>(w, i, exec, block) && storeCoalesced<D>(w, w.v[i->src[1].reg], exec, block))
     return i->next();
   return storeLanes<D>(w, i, w.v[i->src[1].reg], globalAddresses(w, i), exec);
+}
+
+// Threaded: consecutive elements with EXEC full, and nothing else, so that no stack is needed.
+
+/// globalCoalesced for a full EXEC. In vectors: left to itself, the compiler stops at the first difference it finds,
+/// and reads what was just written at other boundaries than it was written, which the host cannot forward.
+template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const Inst *i, u64 &block) {
+  const auto *low = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg]);
+  const auto *high = reinterpret_cast<const PartVector *>(w.v[i->src[0].reg + 1]);
+  const auto *ids = reinterpret_cast<const PartVector *>(kLaneIds);
+  const u32 first = w.v[i->src[0].reg][0];
+  PartVector different{};
+  for (unsigned part = 0; part < N / kPart; ++part)
+    different |= low[part] ^ (ids[part] * Size + first);
+  u64 base;
+  if (i->sdst != kNoScalar) {
+    base = w.scalar64(i->sdst);
+  } else {
+    const u32 common = w.v[i->src[0].reg + 1][0];
+    base = static_cast<u64>(common) << 32;
+    for (unsigned part = 0; part < N / kPart; ++part)
+      different |= high[part] ^ common;
+  }
+  block = (base + first + static_cast<u64>(static_cast<i64>(i->imm))) & ~kTag;
+  return !anyBits(different) && first <= ~0u - N * Size;
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedLoad(Wave &w, const Inst *i) {
+  u64 block;
+  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
+      !allowed(w, block, N * bytesOf(D))) [[unlikely]]
+    [[clang::musttail]] return globalLoad<D>(w, i);
+  loadBlock<D>(w.v[i->dst], block);
+  LUTHIER_THREAD(w, i);
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedStore(Wave &w, const Inst *i) {
+  u64 block;
+  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
+      !allowed(w, block, N * bytesOf(D))) [[unlikely]]
+    [[clang::musttail]] return globalStore<D>(w, i);
+  storeBlock<D>(w.v[i->src[1].reg], block);
+  LUTHIER_THREAD(w, i);
 }
 
 template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *globalAtomic(Wave &w, const Inst *i) {
@@ -263,11 +306,11 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
 }
 
 #define LOAD(NAME, DATA)                                                                                               \
-  memory("global_load_" NAME, globalLoad<DATA>), memory("flat_load_" NAME, flatLoad<DATA>),                            \
+  memory("global_load_" NAME, globalLoad<DATA>, kOnly<threadedLoad<DATA>>), memory("flat_load_" NAME, flatLoad<DATA>), \
       memory("scratch_load_" NAME, scratchLoad<DATA>)
 #define STORE(NAME, DATA)                                                                                              \
-  memory("global_store_" NAME, globalStore<DATA>), memory("flat_store_" NAME, flatStore<DATA>),                        \
-      memory("scratch_store_" NAME, scratchStore<DATA>)
+  memory("global_store_" NAME, globalStore<DATA>, kOnly<threadedStore<DATA>>),                                         \
+      memory("flat_store_" NAME, flatStore<DATA>), memory("scratch_store_" NAME, scratchStore<DATA>)
 #define ATOMIC(NAME, ...)                                                                                              \
   memory("global_atomic_" NAME, globalAtomic<__VA_ARGS__>), memory("flat_atomic_" NAME, flatAtomic<__VA_ARGS__>)
 

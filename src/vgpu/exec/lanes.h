@@ -127,6 +127,14 @@ template <> struct Lane<Half2> {
 
 /// A lane mask as one dword per lane, in `out`.
 [[gnu::always_inline]] inline void expandMask(u64 mask, u32 *out) {
+#ifdef __AVX512F__
+  typedef i32 Vec __attribute__((ext_vector_type(16), aligned(4)));
+  typedef bool Bits __attribute__((ext_vector_type(16)));
+  for (unsigned part = 0; part < N / 16; ++part) {
+    const Vec lanes = -__builtin_convertvector(bits<Bits>(static_cast<u16>(mask >> (part * 16))), Vec);
+    memcpy(out + part * 16, &lanes, sizeof lanes);
+  }
+#else
   typedef u32 Vec __attribute__((vector_size(64), aligned(4)));
   constexpr Vec kBit = {1 << 0, 1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
                         1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
@@ -135,6 +143,7 @@ template <> struct Lane<Half2> {
     const Vec lanes = ((Vec{} + low) & kBit) == kBit;
     memcpy(out + part * 16, &lanes, sizeof lanes);
   }
+#endif
 }
 
 /// Makes Wave::execLanes follow EXEC.
@@ -163,6 +172,23 @@ void updateExecLanes(Wave &w);
   return mask;
 }
 
+/// Goes on with the instruction behind `i`, from a threaded handler that has executed it.
+#define LUTHIER_THREAD(w, i)                                                                                           \
+  do {                                                                                                                 \
+    const Inst *following = (i)->next();                                                                               \
+    [[clang::musttail]] return following->fn(w, following);                                                            \
+  } while (false)
+
+/// The threaded form of a handler that only falls through or stops the wave.
+template <Handler H> const Inst *threadedForm(Wave &w, const Inst *i) {
+  const Inst *next;
+  [[clang::always_inline]] next = H(w, i);
+  if (!next) [[unlikely]]
+    return nullptr;
+  [[clang::musttail]] return next->fn(w, next);
+}
+template <Handler H> inline constexpr Handler kThreadedForm[8] = {&threadedForm<H>};
+
 /// The value of SCC, VCCZ, EXECZ or an aperture register as a source.
 u64 specialSource(const Wave &w, u32 code);
 
@@ -178,6 +204,20 @@ u64 specialSource(const Wave &w, u32 code);
   default:
     return 0;
   }
+}
+
+/// Value of a source that is an SGPR or a constant. No branch tells them apart: both occur at the same handlers.
+template <bool Wide> [[gnu::always_inline]] inline u64 uniformSource(const Wave &w, const Inst &i, unsigned n) {
+  const bool inRegister = i.srcKind[n] == SrcKind::Scalar;
+  uintptr_t raw; // both members at once: the compiler will not load one of them speculatively
+  memcpy(&raw, &i.src[n], sizeof raw);
+  const u32 *low =
+      __builtin_unpredictable(inRegister) ? w.s + static_cast<u32>(raw) : reinterpret_cast<const u32 *>(raw);
+  if constexpr (Wide)
+    // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
+    return low[0] | static_cast<u64>(low[__builtin_unpredictable(inRegister) ? 1 : N]) << 32;
+  else
+    return low[0];
 }
 
 /// A scalar source as lanes, in the wave's broadcast cache: not to be written.

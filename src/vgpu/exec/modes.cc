@@ -42,7 +42,7 @@ const Inst *runIndexed(Wave &w, const Inst *i) {
       return i->next();
     indexed[0].dst = static_cast<uint16_t>(i->dst + index);
   }
-  const Inst *next = indexed[0].fn(w, indexed);
+  const Inst *next = single(indexed[0])(w, indexed);
   if (!next) {
     w.ip = i;
     return nullptr;
@@ -59,7 +59,7 @@ const Inst *executeModal(Wave &w, const Inst *i) {
     return i->next();
   if (vector && i->row->mnemonic.starts_with("v_"))
     return runIndexed(w, i);
-  return i->fn(w, i);
+  return single(*i)(w, i);
 }
 
 void runModal(Wave &w, uint64_t &budget) {

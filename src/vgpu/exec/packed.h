@@ -70,6 +70,7 @@ template <auto F> constexpr Row packed(std::string_view mnemonic) {
   using Result = typename P::S::Result;
   Row row = op<P::lane()>(mnemonic);
   row.handler = &P::handler;
+  row.threaded = nullptr;
   row.dst = P::isHalf ? Type::PkF16 : std::is_same_v<Result, i16> ? Type::PkI16 : Type::PkU16;
   for (unsigned n = 0; n < P::H::values; ++n)
     row.src[n] = row.dst;
@@ -111,7 +112,7 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
     lanes<false>(args.d, args.s, high, nullptr, std::index_sequence_for<A...>());
   }
 
-  static const Inst *handler(Wave &w, const Inst *i) {
+  [[gnu::noinline]] static const Inst *handler(Wave &w, const Inst *i) {
     if (i->imm & kPackedModifies) [[unlikely]]
       return packedGeneral(w, i);
     const u32 *low[values], *high[values];
@@ -126,6 +127,44 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
       lanes<true>(w.v[i->dst], low, high, execLanes(w), std::index_sequence_for<A...>());
     return i->next();
   }
+
+  /// No op_sel, no modifier, EXEC full.
+  template <unsigned Uniform> static const Inst *threaded(Wave &w, const Inst *i) {
+    if (w.exec() != ~0ull || i->imm) [[unlikely]]
+      [[clang::musttail]] return handler(w, i);
+    const u32 *s[values];
+    u32 same[values][N + 1]; // in host registers
+    for (unsigned k = 0; k < values; ++k) {
+      if (Uniform >> k & 1) {
+        const u64 value = uniformSource<true>(w, *i, k);
+        same[k][0] = static_cast<u32>(value);
+        same[k][N] = static_cast<u32>(value >> 32);
+        s[k] = same[k];
+      } else {
+        s[k] = w.v[i->src[k].reg];
+      }
+    }
+    threadedLanes<Uniform>(w.v[i->dst], s, std::index_sequence_for<A...>());
+    LUTHIER_THREAD(w, i);
+  }
+  template <unsigned Uniform, size_t... I>
+  [[gnu::always_inline]] static void threadedLanes(u32 *d, const u32 *const *s, std::index_sequence<I...>) {
+#pragma clang loop vectorize(assume_safety)
+    for (unsigned n = 0; n < N; ++n) {
+      const f32 x = F(Lane<A>::get(s[I], Uniform >> I & 1 ? 0 : n)...);
+      const f32 y = F(Lane<A>::get(s[I] + N, Uniform >> I & 1 ? 0 : n)...);
+      Lane<f32>::put(d, n, x);
+      Lane<f32>::put(d + N, n, y);
+    }
+  }
+  template <unsigned Uniform> static constexpr Handler threadedFor() {
+    if constexpr (Uniform < 1u << values && Uniform + 1 != 1u << values)
+      return &threaded<Uniform>;
+    else
+      return nullptr;
+  }
+  static constexpr Handler kThreaded[8] = {threadedFor<0>(), threadedFor<1>(), threadedFor<2>(), threadedFor<3>(),
+                                           threadedFor<4>(), threadedFor<5>(), threadedFor<6>(), threadedFor<7>()};
 };
 
 /// A row for the function F over f32 elements.
@@ -135,6 +174,7 @@ template <auto F> constexpr Row packedF32(std::string_view mnemonic) {
   row.mnemonic = mnemonic;
   row.handler = &P::handler;
   row.loop = &P::run;
+  row.threaded = P::kThreaded;
   row.dst = Type::PkF32;
   for (unsigned n = 0; n < P::values; ++n)
     row.src[n] = Type::PkF32;

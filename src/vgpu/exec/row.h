@@ -35,6 +35,14 @@ inline constexpr uint8_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high 
 inline constexpr uint8_t kEndsRun = 64;    ///< control never reaches the following instruction
 inline constexpr uint8_t kScalarDst = 128; ///< a VALU instruction whose VDST names an SGPR (v_readlane)
 
+/// A pair of instructions that compilers write together, executed by one threaded handler: the second one reads the
+/// lane mask that the first one writes, and overwrites it. Both keep their records, so that whoever takes one
+/// instruction at a time, or jumps to the second, finds them.
+struct Fusion {
+  std::string_view second; ///< its mnemonic
+  Handler handlers[4];     ///< bit 0: source 0 of the first is the same in all lanes; bit 1: of the second
+};
+
 struct Row {
   std::string_view mnemonic;
   Handler handler; ///< executes the instruction when it carries no modifier
@@ -43,6 +51,14 @@ struct Row {
   Type src[3] = {};
   uint8_t traits = 0;
   LaneLoop clamped = nullptr; ///< integer results: the loop that the clamp bit asks for; null when there is none
+  /// Threaded handlers for the plain case, eight of them, or null. Of rows with a lane loop, bit n of the index says
+  /// that source n is the same in all lanes (an SGPR or a constant); others have only the first. Null: not worth
+  /// having.
+  const Handler *threaded = nullptr;
+  const Fusion *fusion = nullptr; ///< with what may follow
 };
+
+/// What executes `i` and returns.
+inline Handler single(const Inst &i) { return i.threaded ? i.row->handler : i.fn; }
 
 } // namespace luthier::vgpu

@@ -20,18 +20,9 @@ struct Scc {
   bool set;
 };
 
-/// Source n, which is a register or a constant. No branch tells them apart: both occur at the same handlers.
+/// Source n, which is a register or a constant.
 template <class T> [[gnu::always_inline]] inline T plainOperand(const Wave &w, const Inst &i, unsigned n) {
-  const bool inRegister = i.srcKind[n] == SrcKind::Scalar;
-  uintptr_t raw; // both members at once: the compiler will not load one of them speculatively
-  memcpy(&raw, &i.src[n], sizeof raw);
-  const u32 *low =
-      __builtin_unpredictable(inRegister) ? w.s + static_cast<u32>(raw) : reinterpret_cast<const u32 *>(raw);
-  if constexpr (sizeof(T) == 8)
-    // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
-    return static_cast<T>(low[0] | static_cast<u64>(low[__builtin_unpredictable(inRegister) ? 1 : N]) << 32);
-  else
-    return static_cast<T>(low[0]);
+  return static_cast<T>(uniformSource < sizeof(T) == 8 > (w, i, n));
 }
 
 /// Source n, whatever it is.
@@ -105,6 +96,13 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
     return execute<F, false>(w, i);
   }
 
+  /// The decoder leaves special sources to `handler`.
+  template <auto F> static const Inst *threaded(Wave &w, const Inst *i) {
+    execute<F, false>(w, i);
+    LUTHIER_THREAD(w, i);
+  }
+  template <auto F> static constexpr Handler kThreaded[8] = {&threaded<F>};
+
   static constexpr Type type(unsigned k) {
     Type result = Type::None;
     unsigned n = 0;
@@ -122,13 +120,22 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
 /// A row for the scalar function F.
 template <auto F> constexpr Row salu(std::string_view mnemonic) {
   using S = ScalarSignature<decltype(&decltype(F)::operator())>;
-  return Row{mnemonic, &S::template handler<F>, nullptr, Type::None, {S::type(0), S::type(1), S::type(2)}, 0};
+  Row row{mnemonic, &S::template handler<F>, nullptr, Type::None, {S::type(0), S::type(1), S::type(2)}, 0};
+  row.threaded = S::template kThreaded<F>;
+  return row;
 }
 
 /// A row for an instruction that does everything itself.
 constexpr Row plain(std::string_view mnemonic, Handler handler, Type s0 = Type::None, Type s1 = Type::None,
                     uint8_t traits = 0) {
   return Row{mnemonic, handler, nullptr, Type::None, {s0, s1, Type::None}, traits};
+}
+
+/// The same for one that only falls through or stops the wave.
+template <Handler H> constexpr Row straight(std::string_view mnemonic, Type s0 = Type::None, Type s1 = Type::None) {
+  Row row = plain(mnemonic, H, s0, s1);
+  row.threaded = kThreadedForm<H>;
+  return row;
 }
 
 /// The address of the instruction behind `i`.

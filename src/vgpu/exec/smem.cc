@@ -169,11 +169,11 @@ constexpr auto kDec = []<class T>(T old, T data, T) { return old == 0 || old > d
       plain("s_buffer_atomic_" name "_x2", atomic<u64, operation, true>)
 
 constexpr Row kRows[] = {
-    plain("s_load_dword", load<1>),
-    plain("s_load_dwordx2", load<2>),
-    plain("s_load_dwordx4", load<4>),
-    plain("s_load_dwordx8", load<8>),
-    plain("s_load_dwordx16", load<16>),
+    straight<load<1>>("s_load_dword"),
+    straight<load<2>>("s_load_dwordx2"),
+    straight<load<4>>("s_load_dwordx4"),
+    straight<load<8>>("s_load_dwordx8"),
+    straight<load<16>>("s_load_dwordx16"),
     plain("s_store_dword", store<1>),
     plain("s_store_dwordx2", store<2>),
     plain("s_store_dwordx4", store<4>),

@@ -86,9 +86,9 @@ const Inst *s_set_gpr_idx_mode(Wave &w, const Inst *i) {
 }
 
 constexpr Row kRows[] = {
-    plain("s_nop", nothing),
-    plain("s_waitcnt", nothing),
-    plain("s_setprio", nothing),
+    straight<nothing>("s_nop"),
+    straight<nothing>("s_waitcnt"),
+    straight<nothing>("s_setprio"),
     plain("s_wakeup", nothing), // sleeping waves wake by themselves
     plain("s_incperflevel", nothing),
     plain("s_decperflevel", nothing),

@@ -6,7 +6,10 @@
 //
 // The lambda's parameter types are the operand types. MaskIn reads a lane mask, MaskOut & writes one, LaneId is the
 // lane's number, Mode the MODE register. A handler for the plain case (no modifiers) has the lane loop inline, once for
-// a full EXEC and once for a partial one; the general path (valu.cc) calls the loop through the row.
+// a full EXEC and once for a partial one; the general path (valu.cc) calls the loop through the row. The case that
+// nearly all execution is, the plain one with EXEC full, has threaded handlers as well, one for each way in which
+// sources are registers or the same in all lanes: they neither look at operand kinds nor call anything, so that they
+// need no stack, and a value that all lanes share is broadcast in a host register.
 #pragma once
 
 #include "vgpu/exec/lanes.h"
@@ -43,7 +46,8 @@ template <class... A> constexpr unsigned valuesBefore(unsigned index) {
   return count;
 }
 
-template <class A, unsigned SrcIndex>
+/// `Uniform`: of sources with their bit set, lane 0 stands for all.
+template <class A, unsigned SrcIndex, unsigned Uniform>
 [[gnu::always_inline]] inline decltype(auto) laneArgument(const LaneArgs &args, unsigned i, MaskOut &out) {
   if constexpr (std::is_same_v<A, MaskIn>)
     return MaskIn{args.in[i] != 0};
@@ -54,7 +58,7 @@ template <class A, unsigned SrcIndex>
   else if constexpr (std::is_same_v<A, Mode>)
     return Mode{args.mode};
   else
-    return Lane<A>::get(args.s[SrcIndex], i);
+    return Lane<A>::get(args.s[SrcIndex], Uniform >> SrcIndex & 1 ? 0 : i);
 }
 
 /// Writes a result to lane i of `d`, where the dword mask `m` says so.
@@ -79,18 +83,19 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
   static constexpr bool usesF16 = isF16<Result> || (isF16<A> || ...);
   static constexpr unsigned values = (unsigned(isValue<A>) + ... + 0u);
 
-  template <size_t... I>
+  template <unsigned Uniform, size_t... I>
   [[gnu::always_inline]] static Result lane(const LaneArgs &args, unsigned i, MaskOut &out, std::index_sequence<I...>) {
-    [[clang::always_inline]] return F(laneArgument<A, valuesBefore<A...>(I)>(args, i, out)...);
+    [[clang::always_inline]] return F(laneArgument<A, valuesBefore<A...>(I), Uniform>(args, i, out)...);
   }
 
   /// `mask`: which lanes of `d` are written, a dword per lane; null for all.
-  template <bool Masked> [[gnu::always_inline]] static void lanes(const LaneArgs &args, const u32 *mask) {
+  template <bool Masked, unsigned Uniform = 0>
+  [[gnu::always_inline]] static void lanes(const LaneArgs &args, const u32 *mask) {
     // Lanes are independent: a destination that is also a source overlaps only lane by lane.
 #pragma clang loop vectorize(assume_safety) vectorize_width(kVectorLanes)
     for (unsigned i = 0; i < N; ++i) {
       MaskOut out;
-      const Result result = lane(args, i, out, std::index_sequence_for<A...>());
+      const Result result = lane<Uniform>(args, i, out, std::index_sequence_for<A...>());
       if constexpr (writesMask)
         args.out[i] = out.set ? ~0u : 0;
       if constexpr (compares)
@@ -118,7 +123,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
   template <unsigned K> static constexpr bool wide() { return is64(sourceType<K>()); }
 
   /// The plain case: no modifier, sources straight from registers.
-  static const Inst *handler(Wave &w, const Inst *i) {
+  [[gnu::noinline]] static const Inst *handler(Wave &w, const Inst *i) {
     if constexpr (usesF16)
       if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64) [[unlikely]]
         return general(w, i);
@@ -155,6 +160,59 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     }
     return i->next();
   }
+
+  /// The plain case with EXEC full and sources that are VGPRs or, where `Uniform` has their bit, SGPRs or constants. In
+  /// narrower waves EXEC is never full in this sense.
+  template <unsigned Uniform> static const Inst *threaded(Wave &w, const Inst *i) {
+    if constexpr (usesF16)
+      if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64) [[unlikely]]
+        [[clang::musttail]] return handler(w, i);
+    const u64 exec = w.exec();
+    if constexpr (!compares)
+      if (exec != ~0ull) [[unlikely]]
+        [[clang::musttail]] return handler(w, i);
+    LaneArgs args;
+    u32 in[readsMask ? N : 1], out[compares || writesMask ? N : 1], same[3][N + 1]; // all of it in host registers
+    [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
+      (source<K, Uniform>(w, *i, args, same[K]), ...);
+    }(std::make_integer_sequence<unsigned, values>());
+    if constexpr (readsMask) {
+      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : w.vcc(), in);
+      args.in = in;
+    }
+    args.out = out;
+    args.mode = w.mode;
+    if constexpr (!compares)
+      args.d = w.v[i->dst];
+    lanes<false, Uniform>(args, nullptr);
+    if constexpr (compares || writesMask)
+      w.setScalar64(i->sdst, compressMask(args.out) & exec);
+    LUTHIER_THREAD(w, i);
+  }
+
+  template <unsigned K, unsigned Uniform>
+  [[gnu::always_inline]] static void source(Wave &w, const Inst &i, LaneArgs &args, u32 *same) {
+    if constexpr (Uniform >> K & 1) {
+      const u64 value = uniformSource<wide<K>()>(w, i, K);
+      same[0] = static_cast<u32>(value);
+      same[N] = static_cast<u32>(value >> 32);
+      args.s[K] = same;
+    } else {
+      args.s[K] = w.v[i.src[K].reg];
+    }
+  }
+
+  template <unsigned Uniform> static constexpr Handler threadedFor() {
+    // What compilers write. The short encodings have a scalar only as their first source, and compares are many.
+    constexpr bool exists = Uniform < 1u << values;
+    constexpr bool occurs = values == 3 ? Uniform != 5 && Uniform != 7 : Uniform != 3 && !(compares && Uniform == 2);
+    if constexpr (exists && occurs)
+      return &threaded<Uniform>;
+    else
+      return nullptr;
+  }
+  static constexpr Handler kThreaded[8] = {threadedFor<0>(), threadedFor<1>(), threadedFor<2>(), threadedFor<3>(),
+                                           threadedFor<4>(), threadedFor<5>(), threadedFor<6>(), threadedFor<7>()};
 };
 
 template <auto F> struct LoopOf {
@@ -190,6 +248,8 @@ template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0
   if (L::writesMask)
     traits |= kWritesMask;
   row.traits = traits;
+  if (!(traits & kWritesExec))
+    row.threaded = L::kThreaded;
   return row;
 }
 

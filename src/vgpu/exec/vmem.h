@@ -570,4 +570,12 @@ constexpr Row memory(std::string_view mnemonic, Handler handler) {
   return Row{mnemonic, handler, nullptr, Type::None, {Type::None, Type::None, Type::None}, 0};
 }
 
+/// The same with a threaded handler for its usual case.
+template <Handler H> inline constexpr Handler kOnly[8] = {H};
+constexpr Row memory(std::string_view mnemonic, Handler handler, const Handler *threaded) {
+  Row row = memory(mnemonic, handler);
+  row.threaded = threaded;
+  return row;
+}
+
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

@@ -23,11 +23,24 @@ const Inst *v_mov_b32(Wave &w, const Inst *i) {
     blend(w, to, from, 1);
   return i->next();
 }
+template <bool Uniform> const Inst *v_mov_b32Threaded(Wave &w, const Inst *i) {
+  if (w.exec() != ~0ull) [[unlikely]]
+    [[clang::musttail]] return v_mov_b32(w, i);
+  typedef u32 Vec __attribute__((vector_size(64), may_alias));
+  Vec *to = reinterpret_cast<Vec *>(w.v[i->dst]);
+  const Vec *from = reinterpret_cast<const Vec *>(w.v[Uniform ? 0 : i->src[0].reg]);
+  const u32 value = Uniform ? static_cast<u32>(uniformSource<false>(w, *i, 0)) : 0;
+  for (unsigned n = 0; n < N / 16; ++n)
+    to[n] = Uniform ? Vec{} + value : from[n];
+  LUTHIER_THREAD(w, i);
+}
+constexpr Handler kThreadedMoves[8] = {v_mov_b32Threaded<false>, v_mov_b32Threaded<true>};
 void moveLanes(const LaneArgs &args) { memmove(args.d, args.s[0], N * sizeof(u32)); }
 constexpr Row moveRow() {
   Row row = op<[](u32 a) { return a; }>("v_mov_b32");
   row.handler = v_mov_b32;
   row.loop = moveLanes;
+  row.threaded = kThreadedMoves;
   return row;
 }
 

@@ -36,6 +36,7 @@ template <auto F> struct FixedMode {
 template <auto F> constexpr Row opFixedMode(std::string_view mnemonic, uint8_t traits) {
   Row row = op<F>(mnemonic, traits);
   row.handler = &FixedMode<F>::handler;
+  row.threaded = nullptr;
   row.loop = &FixedMode<F>::run;
   return row;
 }
@@ -79,6 +80,48 @@ template <class T> [[gnu::always_inline]] inline T plusClamped(T a, T b, bool c,
 template <class T> [[gnu::always_inline]] inline T minusClamped(T a, T b, bool c, bool &borrow) {
   const T d = minus(a, b, c, borrow);
   return borrow ? T(0) : d;
+}
+
+constexpr auto add = [](u32 a, u32 b, MaskOut &c) { return plus(a, b, false, c.set); };
+constexpr auto addWithCarry = [](u32 a, u32 b, MaskIn in, MaskOut &c) { return plus(a, b, in.set, c.set); };
+constexpr auto subtract = [](u32 a, u32 b, MaskOut &c) { return minus(a, b, false, c.set); };
+constexpr auto subtractWithBorrow = [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(a, b, in.set, c.set); };
+
+/// 64-bit additions and subtractions: `Low` on the low halves, then `High`, which takes its carry, on the high ones.
+/// The carry stays in host registers.
+template <auto Low, auto High, unsigned UniformLow, unsigned UniformHigh> const Inst *carried(Wave &w, const Inst *i) {
+  if (w.exec() != ~0ull) [[unlikely]]
+    [[clang::musttail]] return i->row->handler(w, i);
+  const Inst *second = i->next();
+  using L = typename LoopOf<Low>::type;
+  using H = typename LoopOf<High>::type;
+  LaneArgs low, high;
+  u32 same[4][N + 1], carry[N];
+  L::template source<0, UniformLow>(w, *i, low, same[0]);
+  L::template source<1, UniformLow>(w, *i, low, same[1]);
+  H::template source<0, UniformHigh>(w, *second, high, same[2]);
+  H::template source<1, UniformHigh>(w, *second, high, same[3]);
+  u32 *dLow = w.v[i->dst], *dHigh = w.v[second->dst];
+#pragma clang loop vectorize(assume_safety) vectorize_width(kVectorLanes)
+  for (unsigned n = 0; n < N; ++n) {
+    MaskOut between, out;
+    // In this order: the second instruction may read what the first has written.
+    dLow[n] = Low(low.s[0][UniformLow & 1 ? 0 : n], low.s[1][n], between);
+    dHigh[n] = High(high.s[0][UniformHigh & 1 ? 0 : n], high.s[1][n], MaskIn{between.set}, out);
+    carry[n] = out.set ? ~0u : 0;
+  }
+  w.setScalar64(second->sdst, compressMask(carry));
+  LUTHIER_THREAD(w, second);
+}
+template <auto Low, auto High> constexpr Fusion carriedInto(std::string_view second) {
+  return {second,
+          {carried<Low, High, 0, 0>, carried<Low, High, 1, 0>, carried<Low, High, 0, 1>, carried<Low, High, 1, 1>}};
+}
+constexpr Fusion kWideAdd = carriedInto<add, addWithCarry>("v_addc_co_u32");
+constexpr Fusion kWideSubtract = carriedInto<subtract, subtractWithBorrow>("v_subb_co_u32");
+constexpr Row fused(Row row, const Fusion *fusion) {
+  row.fusion = fusion;
+  return row;
 }
 
 constexpr Row kRows[] = {
@@ -158,16 +201,16 @@ constexpr Row kRows[] = {
     op<[](u32 a, u32 b) { return a ^ b; }>("v_xor_b32"),
     op<[](u32 a, u32 b) { return ~(a ^ b); }>("v_xnor_b32"),
 
-    opClamp<[](u32 a, u32 b, MaskOut &c) { return plus(a, b, false, c.set); },
-            [](u32 a, u32 b, MaskOut &c) { return plusClamped(a, b, false, c.set); }>("v_add_co_u32"),
-    opClamp<[](u32 a, u32 b, MaskOut &c) { return minus(a, b, false, c.set); },
-            [](u32 a, u32 b, MaskOut &c) { return minusClamped(a, b, false, c.set); }>("v_sub_co_u32"),
+    fused(opClamp<add, [](u32 a, u32 b, MaskOut &c) { return plusClamped(a, b, false, c.set); }>("v_add_co_u32"),
+          &kWideAdd),
+    fused(opClamp<subtract, [](u32 a, u32 b, MaskOut &c) { return minusClamped(a, b, false, c.set); }>("v_sub_co_u32"),
+          &kWideSubtract),
     opClamp<[](u32 a, u32 b, MaskOut &c) { return minus(b, a, false, c.set); },
             [](u32 a, u32 b, MaskOut &c) { return minusClamped(b, a, false, c.set); }>("v_subrev_co_u32"),
-    opClamp<[](u32 a, u32 b, MaskIn in, MaskOut &c) { return plus(a, b, in.set, c.set); },
-            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return plusClamped(a, b, in.set, c.set); }>("v_addc_co_u32"),
-    opClamp<[](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(a, b, in.set, c.set); },
-            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(a, b, in.set, c.set); }>("v_subb_co_u32"),
+    opClamp<addWithCarry, [](u32 a, u32 b, MaskIn in, MaskOut &c) { return plusClamped(a, b, in.set, c.set); }>(
+        "v_addc_co_u32"),
+    opClamp<subtractWithBorrow, [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(a, b, in.set, c.set); }>(
+        "v_subb_co_u32"),
     // The manual's borrow of v_subbrev has the operands of v_subb; LLVM expects that of the subtraction.
     opClamp<[](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(b, a, in.set, c.set); },
             [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(b, a, in.set, c.set); }>("v_subbrev_co_u32"),

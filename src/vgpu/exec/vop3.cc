@@ -295,8 +295,8 @@ constexpr Row kRows[] = {
     op<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) | c; }>("v_lshl_or_b32"),
     op<[](u32 a, u32 b, u32 c) { return (a & b) | c; }>("v_and_or_b32"),
     op<[](u32 a, u32 b, u32 c) { return a | b | c; }>("v_or3_b32"),
-    op<[](u32 n, u64 a) { return a << (n & 63); }>("v_lshlrev_b64"),
-    op<[](u32 n, u64 a) { return a >> (n & 63); }>("v_lshrrev_b64"),
+    op<[](u32 n, u64 a) { return shiftLeft(a, n & 63); }>("v_lshlrev_b64"),
+    op<[](u32 n, u64 a) { return shiftRight(a, n & 63); }>("v_lshrrev_b64"),
     op<[](u32 n, i64 a) { return a >> (n & 63); }>("v_ashrrev_i64"),
     op<[](u32 a, u32 b) { return b + u32(__builtin_popcount(a)); }>("v_bcnt_u32_b32"),
     op<[](u32 mask, u32 b, LaneId lane) {

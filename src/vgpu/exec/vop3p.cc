@@ -157,12 +157,14 @@ template <unsigned Width> constexpr Row dotSigned(std::string_view mnemonic) {
   Row row = opClamp<[](u32 a, u32 b, i32 c) { return i32(u32(c) + u32(dotProduct<Width, i32>(a, b))); },
                     [](u32 a, u32 b, i32 c) { return saturateI32(dotProduct<Width, i32>(a, b) + c); }>(mnemonic);
   row.handler = packedGeneral;
+  row.threaded = nullptr;
   return row;
 }
 template <unsigned Width> constexpr Row dotUnsigned(std::string_view mnemonic) {
   Row row = opClamp<[](u32 a, u32 b, u32 c) { return c + u32(dotProduct<Width, u32>(a, b)); },
                     [](u32 a, u32 b, u32 c) { return saturateU32(u64(dotProduct<Width, u32>(a, b)) + c); }>(mnemonic);
   row.handler = packedGeneral;
+  row.threaded = nullptr;
   return row;
 }
 /// Sources whose halves op_sel selects.

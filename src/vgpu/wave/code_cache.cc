@@ -87,6 +87,8 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
       break;
     pc += next.inst.words * 4ull;
   }
+  for (size_t n = 1; n < run.size(); ++n)
+    Decoder::fuse(run[n - 1].inst, run[n].inst);
   // Back to front, so that a wave which finds one record published finds all that follow it published too.
   for (auto it = run.rbegin(); it != run.rend(); ++it) {
     // Another wave may look at the handler meanwhile: it is only ever stored atomically, and last.

@@ -227,6 +227,37 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
     if (out.srcKind[n] == SrcKind::Special &&
         (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
       out.fn = graphicsSource;
+  thread(out, row);
+}
+
+/// Gives the record a threaded handler where there is one for it.
+void Decoder::thread(Inst &out, const Row &row) {
+  if (out.fn != row.handler || !row.threaded)
+    return;
+  unsigned uniform = 0;
+  for (unsigned n = 0; n < 3; ++n) {
+    if (out.srcKind[n] == SrcKind::Special || (row.src[n] == Type::Mask && out.srcKind[n] != SrcKind::Scalar))
+      return;
+    if (row.loop && row.src[n] != Type::Mask &&
+        (out.srcKind[n] == SrcKind::Scalar || out.srcKind[n] == SrcKind::Constant))
+      uniform |= 1u << n;
+  }
+  if (const Handler handler = row.threaded[uniform]) {
+    out.fn = handler;
+    out.threaded = true;
+  }
+}
+
+void Decoder::fuse(Inst &first, const Inst &second) {
+  if (!first.threaded || !second.threaded || !first.row->fusion || second.row->mnemonic != first.row->fusion->second)
+    return;
+  const bool chained = second.src[2].reg == first.sdst && second.sdst == first.sdst; // the mask is source 2
+  const auto isUniform = [](const Inst &inst) { return inst.srcKind[0] != SrcKind::Vgpr; };
+  // The second must not see the mask as a number either: it is never written.
+  const bool reads = second.srcKind[0] == SrcKind::Scalar && second.src[0].reg - first.sdst < 2;
+  if (!chained || reads || first.srcKind[1] != SrcKind::Vgpr || second.srcKind[1] != SrcKind::Vgpr)
+    return;
+  first.fn = first.row->fusion->handlers[isUniform(first) | isUniform(second) << 1];
 }
 
 void Decoder::fillVop12c(Inst &out, const Row &row, Format format, uint64_t bits) {

@@ -31,6 +31,9 @@ public:
   /// does not have, becomes a record that stops the dispatch when it is executed. Thread-safe, as all of the class.
   void decode(std::span<const uint8_t> bytes, uint64_t pc, Inst &out);
 
+  /// Lets `first` execute `second`, the record behind it, as well where there is a handler for both.
+  static void fuse(Inst &first, const Inst &second);
+
   /// Whether a record that `decode` has filled is an instruction which the virtual GPU has.
   static bool implements(const Inst &inst);
 
@@ -55,6 +58,7 @@ private:
   void fillVop3p(Inst &out, const Row &row, uint64_t bits);
   void fillMai(Inst &out, const Row &row, uint64_t bits);
   void fillMemory(Inst &out, isa::Format format, uint64_t bits);
+  static void thread(Inst &out, const Row &row);
 
   const isa::Target &target_;
   const ExecLevel &level_;

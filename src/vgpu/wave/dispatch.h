@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vgpu/memory/address_space.h"
+#include "vgpu/wave/wave_start.h"
 
 #include <array>
 #include <atomic>
@@ -100,6 +101,11 @@ public:
 
   std::string kernelName() const;
 
+  /// Where its waves begin: in which chunk of which code.
+  const Inst *entry() const { return entry_; }
+  const CodeChunk *entryChunk() const { return entryChunk_; }
+  CodeSnapshot *code() const { return code_.get(); }
+
 private:
   friend class Device;
   friend class Scheduler;
@@ -110,6 +116,7 @@ private:
   std::shared_ptr<CodeSnapshot> code_;
   const Inst *entry_ = nullptr; ///< found once, by Device::prepare
   const CodeChunk *entryChunk_ = nullptr;
+  WaveStart start_;
   std::unique_ptr<DispatchCounters> counters_;
   std::unique_ptr<Observation> observation_; ///< mostly null
   uint64_t startTime_ = 0;

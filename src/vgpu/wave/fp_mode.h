@@ -22,16 +22,29 @@ constexpr uint32_t mxcsrFor(uint32_t round, uint32_t denorm) {
 constexpr uint32_t mxcsrForF32(uint32_t modeRegister) { return mxcsrFor(modeRegister & 3, modeRegister >> 4 & 3); }
 constexpr uint32_t mxcsrForF64(uint32_t modeRegister) { return mxcsrFor(modeRegister >> 2 & 3, modeRegister >> 6 & 3); }
 
-/// Restores the thread's own mode at the end of a scope.
+/// The host's mode while waves run: restores the thread's own at the end of a scope.
+///
+/// Reading and writing MXCSR is slow beside starting a wave, so neither is done without need.
 class HostFpMode {
 public:
-  HostFpMode() : saved_(_mm_getcsr()) {}
-  ~HostFpMode() { _mm_setcsr(saved_); }
+  HostFpMode() : own_(_mm_getcsr()), current_(own_) {}
+  ~HostFpMode() { _mm_setcsr(own_); }
   HostFpMode(const HostFpMode &) = delete;
   HostFpMode &operator=(const HostFpMode &) = delete;
 
+  void set(uint32_t mxcsr) {
+    if (mxcsr == current_)
+      return;
+    _mm_setcsr(mxcsr);
+    current_ = mxcsr;
+  }
+  /// The thread's own, for calling what is not part of the virtual GPU.
+  void setOwn() { set(own_); }
+  /// Somebody has changed it directly.
+  void forget() { current_ = 0; } // which leaves no exception masked: nobody's mode
+
 private:
-  uint32_t saved_;
+  uint32_t own_, current_;
 };
 
 } // namespace luthier::vgpu

@@ -14,6 +14,9 @@ struct Row;
 struct Wave;
 
 /// Executes one instruction and returns the one to execute next; null when the wave must stop (`Wave::stop` says why).
+///
+/// A threaded handler does not return to its caller but jumps to the handler of the next instruction, so that straight
+/// code runs without coming back to a loop. It returns what the last one returns: control flow never threads.
 using Handler = const Inst *(*)(Wave &, const Inst *);
 
 /// How an operand's bits are interpreted; decides what a constant expands to and what modifiers do.
@@ -74,6 +77,7 @@ struct alignas(64) Inst {
   uint8_t words;    ///< length in dwords
   uint8_t flags;
   uint8_t omod;
+  bool threaded; ///< `fn` goes on with the instructions behind this one; `single` (row.h) is for this one alone
   const Row *row;
 
   const Inst *next() const { return this + words; }

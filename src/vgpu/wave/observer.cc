@@ -2,6 +2,7 @@
 
 #include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
+#include "vgpu/exec/row.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/kernel_descriptor.h"
@@ -72,7 +73,7 @@ void runObserved(Wave &w, uint64_t &budget) {
       if (w.counts)
         w.counts[ip->opcode].add(static_cast<uint64_t>(std::popcount(w.exec())));
       _mm_setcsr(ip->flags & kF64Mode ? mxcsrForF64(w.mode) : mxcsrForF32(w.mode));
-      next = w.mode & kModal ? executeModal(w, ip) : ip->fn(w, ip);
+      next = w.mode & kModal ? executeModal(w, ip) : single(*ip)(w, ip);
       w.observer->after(w, ip);
     }
     if (!next) {

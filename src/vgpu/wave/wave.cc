@@ -2,6 +2,7 @@
 
 #include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
+#include "vgpu/exec/row.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/fp_mode.h"
@@ -36,9 +37,24 @@ const Inst *Wave::jump(uint64_t target) {
 
 namespace {
 
-/// The interpreter. `MixedFp`: MODE treats f32 and f64 differently, so the host's mode is switched between
-/// instructions.
-template <bool Counting, bool MixedFp> void loop(Wave &w, uint64_t &budget) {
+/// The interpreter where nobody looks at single instructions: straight code runs in threaded handlers.
+void loop(Wave &w, uint64_t &budget) {
+  const Inst *ip = w.ip;
+  for (uint64_t left = budget; left != 0; --left) {
+    const Inst *next = ip->fn(w, ip);
+    if (!next) {
+      budget = left - 1;
+      return;
+    }
+    ip = next;
+  }
+  budget = 0;
+  w.ip = ip;
+}
+
+/// The interpreter that takes one instruction at a time. `MixedFp`: MODE treats f32 and f64 differently, so the host's
+/// mode is switched between instructions.
+template <bool Counting, bool MixedFp> void steps(Wave &w, uint64_t &budget) {
   const Inst *ip = w.ip;
   uint8_t current = 0;
   for (; budget != 0; --budget) {
@@ -52,7 +68,7 @@ template <bool Counting, bool MixedFp> void loop(Wave &w, uint64_t &budget) {
         _mm_setcsr(current ? mxcsrForF64(w.mode) : mxcsrForF32(w.mode));
       }
     }
-    const Inst *next = ip->fn(w, ip);
+    const Inst *next = single(*ip)(w, ip);
     if (!next) {
       --budget;
       return;
@@ -64,23 +80,35 @@ template <bool Counting, bool MixedFp> void loop(Wave &w, uint64_t &budget) {
 
 } // namespace
 
-void Wave::run(uint64_t budget) {
-  const HostFpMode restore;
+void Wave::run(uint64_t budget, HostFpMode &fp, bool exact) {
   do {
     stop = Stop::None;
-    _mm_setcsr(mxcsrForF32(mode));
+    fp.set(mxcsrForF32(mode));
     const bool mixed = mxcsrForF32(mode) != mxcsrForF64(mode);
+    if (!observer && !(mode & kModal) && !counts && !mixed && !exact) [[likely]] {
+      loop(*this, budget);
+      continue;
+    }
     if (observer)
       runObserved(*this, budget);
     else if (mode & kModal)
       runModal(*this, budget);
     else if (counts)
-      mixed ? loop<true, true>(*this, budget) : loop<true, false>(*this, budget);
+      mixed ? steps<true, true>(*this, budget) : steps<true, false>(*this, budget);
     else
-      mixed ? loop<false, true>(*this, budget) : loop<false, false>(*this, budget);
+      mixed ? steps<false, true>(*this, budget) : steps<false, false>(*this, budget);
+    fp.forget();
   } while (stop == Stop::Mode && budget != 0);
   if (stop == Stop::Mode)
     stop = Stop::None;
+}
+
+void Wave::clearCaches() {
+  execLanesFor = 0;
+  memset(execLanes, 0, sizeof execLanes);
+  for (uint64_t &key : broadcast32For)
+    key = ~0ull; // no 32-bit value
+  broadcast64Valid = 0;
 }
 
 const Inst *Wave::setMode(uint32_t value, const Inst *next) {

@@ -13,6 +13,7 @@ namespace luthier::vgpu {
 class CodeChunk;
 class CodeSnapshot;
 class Device;
+class HostFpMode;
 class Workgroup;
 class WaveObserver;
 struct OpcodeCount;
@@ -47,26 +48,9 @@ inline constexpr uint32_t kIeee = 1 << 9;
 inline constexpr uint32_t kFp16Overflow = 1 << 23; ///< clamp f16 results that overflow to the largest number
 } // namespace mode
 
-struct alignas(64) Wave {
-  uint32_t v[512][kMaxLanes];    ///< VGPRs, then AccVGPRs from kAccBase
-  uint32_t s[128];               ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
-  uint32_t execLanes[kMaxLanes]; ///< EXEC as one dword per lane, 0 or ~0; valid when execLanesFor == exec()
-  alignas(64) uint32_t tmp[6][2 * kMaxLanes]; ///< operands made for one instruction (broadcast, SDWA, DPP, modifiers)
-  alignas(64) uint64_t addresses[kMaxLanes];
-
-  /// Scalar operands as lanes, by register number: a loop's constants are broadcast once. An entry holds while its key
-  /// is the register's value.
-  struct Broadcast {
-    alignas(64) uint32_t lanes[2 * kMaxLanes];
-  };
-  static constexpr unsigned kBroadcasts = 16;
-  Broadcast broadcast32[kBroadcasts]; ///< only the first kMaxLanes lanes are used
-  Broadcast broadcast64[kBroadcasts];
-  uint64_t broadcast32For[kBroadcasts];
-  uint64_t broadcast64For[kBroadcasts];
-  uint32_t broadcast64Valid; ///< bit per entry: any 64-bit key can be a value
-
-  uint64_t execLanesFor;
+/// What a wave has beside vector registers. Copied as a whole when a wave starts (wave_start.h).
+struct alignas(64) WaveState {
+  uint32_t s[128]; ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
   uint32_t scc;
   uint32_t mode;
   uint32_t lanes; ///< 64 or 32
@@ -91,6 +75,32 @@ struct alignas(64) Wave {
   OpcodeCount *counts;    ///< null when nobody counts
   WaveObserver *observer; ///< null when nobody watches
   uint64_t gwsTicket;     ///< what a wave stopped by Stop::Gws waits for
+};
+
+struct alignas(64) Wave : WaveState {
+  uint32_t v[512][kMaxLanes];                 ///< VGPRs, then AccVGPRs from kAccBase
+  alignas(64) uint32_t tmp[6][2 * kMaxLanes]; ///< operands made for one instruction (broadcast, SDWA, DPP, modifiers)
+  alignas(64) uint64_t addresses[kMaxLanes];
+
+  // Caches. What they hold is true of its key whichever wave it was made for: they outlive waves.
+
+  uint64_t execLanesFor;
+  alignas(64) uint32_t execLanes[kMaxLanes]; ///< EXEC as one dword per lane, 0 or ~0; valid when execLanesFor == exec()
+
+  /// Scalar operands as lanes, by register number: a loop's constants are broadcast once. An entry holds while its key
+  /// is the register's value.
+  struct Broadcast {
+    alignas(64) uint32_t lanes[2 * kMaxLanes];
+  };
+  static constexpr unsigned kBroadcasts = 16;
+  Broadcast broadcast32[kBroadcasts]; ///< only the first kMaxLanes lanes are used
+  Broadcast broadcast64[kBroadcasts];
+  uint64_t broadcast32For[kBroadcasts];
+  uint64_t broadcast64For[kBroadcasts];
+  uint32_t broadcast64Valid; ///< bit per entry: any 64-bit key can be a value
+
+  /// For a new record, whose memory holds anything.
+  void clearCaches();
 
   uint64_t exec() const { return scalar64(kExec); }
   void setExec(uint64_t value) { setScalar64(kExec, value); }
@@ -109,8 +119,9 @@ struct alignas(64) Wave {
   /// Writes the MODE register; `next` is where to go on. For handlers to return.
   const Inst *setMode(uint32_t value, const Inst *next);
 
-  /// Runs until the wave stops or `budget` instructions have been executed.
-  void run(uint64_t budget);
+  /// Runs until the wave stops or `budget` instructions have been executed. Straight code counts as one, unless this is
+  /// to be `exact`. `fp` is the caller's, who runs many waves under it.
+  void run(uint64_t budget, HostFpMode &fp, bool exact = false);
 
   /// Stops the dispatch because `inst` touched memory it may not touch. Returns null, for handlers to return.
   const Inst *memoryFault(const Inst *inst, uint64_t address, bool write);

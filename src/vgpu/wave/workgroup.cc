@@ -2,6 +2,7 @@
 
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/observer.h"
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@ namespace luthier::vgpu {
 
 namespace {
 
-/// Instructions that a wave executes before others get their turn: long enough that switching costs nothing, short
-/// enough that a wave spinning on a lock does not keep its holder waiting for long.
+/// Stretches of straight code that a wave executes before others get their turn: long enough that switching costs
+/// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
 
 /// Workgroups that a worker takes at once.
@@ -36,11 +37,14 @@ Wave *WavePool::take() {
     return wave;
   }
   // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels
-  // do.
-  void *memory = aligned_alloc(alignof(Wave), sizeof(Wave));
+  // do. On a page of its own: speed depends on where the allocator puts it (docs/performance.md).
+  constexpr size_t kPage = AddressSpace::kPageSize;
+  void *memory = aligned_alloc(kPage, (sizeof(Wave) + kPage - 1) / kPage * kPage);
   if (!memory)
     abort();
-  return static_cast<Wave *>(memory);
+  Wave *wave = static_cast<Wave *>(memory);
+  wave->clearCaches();
+  return wave;
 }
 
 /// The number of the next workgroup; the grid's size or more when there is none.
@@ -82,13 +86,20 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
   group->scratchSlots_ = std::move(slots);
   group->lds_ = std::move(pool.lds_);
   group->lds_.assign(launch.groupSegmentSize, 0);
-  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
   group->waves_ = std::move(pool.waves_);
   group->waves_.resize(wavesFor(product(group->size_)));
-  for (uint32_t n = 0; n < group->waves_.size(); ++n) {
-    Wave *wave = group->waves_[n] = pool.take();
-    group->initialise(*wave, descriptor, n, n * lanes);
-    wave->counts = counts;
+  WaveStart::Place place{.group = group.get(),
+                         .groupId = group->id_,
+                         .groupSize = group->size_,
+                         .groupWaves = static_cast<uint32_t>(group->waves_.size()),
+                         .index = 0,
+                         .lds = group->lds_.data(),
+                         .counts = counts,
+                         .scratchOffset = 0};
+  for (; place.index < place.groupWaves; ++place.index) {
+    if (launch.privateSegmentSize)
+      place.scratchOffset = group->scratchSlots_[place.index] * launch.scratch->bytesPerWave();
+    dispatch.start_.start(*(group->waves_[place.index] = pool.take()), place);
   }
   group->running_ = static_cast<uint32_t>(group->waves_.size());
   if (dispatch.observation_)
@@ -130,128 +141,17 @@ std::string Workgroup::kernelName() const { return dispatch_.kernelName(); }
 
 std::string Workgroup::position() const { return fmt::format("({}, {}, {})", id_[0], id_[1], id_[2]); }
 
-// The state that the packet processor sets up before a wave's first instruction (AMDGPUUsage, "Initial Kernel Execution
-// State"): user SGPRs in the order of their enable bits, then system SGPRs, then work-item ids.
-void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem) {
-  const Launch &launch = dispatch_.launch();
-  Device &device = dispatch_.device();
-  const isa::Target &target = device.target();
-
-  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprDescriptorGranule), 512);
-  memset(w.v, 0, std::min<uint32_t>(w.vgprCount, target.vgprs) * sizeof w.v[0]);
-  if (w.vgprCount > 8 && target.accVgprs)
-    memset(w.v[kAccBase], 0, std::min<uint32_t>(w.vgprCount, target.accVgprs) * sizeof w.v[0]);
-  memset(w.s, 0, sizeof w.s);
-  for (uint64_t &key : w.broadcast32For)
-    key = ~0ull; // no 32-bit value
-  w.broadcast64Valid = 0;
-  w.execLanesFor = 0;
-  memset(w.execLanes, 0, sizeof w.execLanes);
-  w.scc = 0;
-  w.mode = descriptor.mode();
-  w.lanes = target.waveSize;
-  w.stop = Stop::None;
-  w.chunk = w.recentChunks[0] = w.recentChunks[1] = w.recentChunks[2] = w.recentChunks[3] = dispatch_.entryChunk_;
-  w.code = dispatch_.code_.get();
-  w.group = this;
-  w.device = &device;
-  w.memory = &device.memory();
-  w.deviceMask = device.mask();
-  w.lds = lds_.data();
-  w.ldsSize = static_cast<uint32_t>(lds_.size());
-  w.index = index;
-  w.sharedAperture = device.config().sharedApertureBase;
-  w.privateAperture = device.config().privateApertureBase;
-  w.counts = nullptr;
-  w.observer = nullptr;
-  w.gwsTicket = 0;
-
-  uint64_t scratchOffset = 0;
-  w.scratchBase = w.scratchBytes = 0;
-  if (launch.privateSegmentSize) {
-    scratchOffset = scratchSlots_[index] * launch.scratch->bytesPerWave();
-    w.scratchBase = launch.scratch->base() + scratchOffset;
-    w.scratchBytes = launch.scratch->bytesPerWave();
-  }
-
-  unsigned next = 0;
-  auto push = [&](uint32_t value) { w.s[next++] = value; };
-  auto push64 = [&](uint64_t value) {
-    push(static_cast<uint32_t>(value));
-    push(static_cast<uint32_t>(value >> 32));
-  };
-  if (descriptor.privateSegmentBuffer()) {
-    if (launch.scratch)
-      for (uint32_t word : launch.scratch->resource())
-        push(word);
-    else
-      next += 4;
-  }
-  if (descriptor.dispatchPtr())
-    push64(launch.packet);
-  if (descriptor.queuePtr())
-    push64(launch.queue);
-  if (descriptor.kernargPtr())
-    push64(launch.kernarg);
-  if (descriptor.dispatchId())
-    push64(launch.dispatchId);
-  if (descriptor.flatScratchInit())
-    push64(launch.scratch ? launch.scratch->base() : 0);
-  if (descriptor.privateSegmentSize())
-    push(launch.privateSegmentSize);
-  next = descriptor.userSgprs();
-  for (unsigned d = 0; d < 3; ++d)
-    if (descriptor.workgroupId(d))
-      push(id_[d]);
-  if (descriptor.workgroupInfo())
-    push(static_cast<uint32_t>(waves_.size()) | (index == 0 ? 0x80000000u : 0));
-  if (descriptor.scratchOffset())
-    push(static_cast<uint32_t>(scratchOffset));
-
-  setWorkitemIds(w, descriptor, firstItem);
-  w.ip = dispatch_.entry_;
-}
-
-/// EXEC and the work-item ids: the wave's lanes are work-items firstItem, firstItem + 1, ... of the workgroup.
-void Workgroup::setWorkitemIds(Wave &w, const KernelDescriptor &descriptor, uint32_t firstItem) const {
-  const bool packed = dispatch_.device().target().packedWorkitemIds;
-  const uint32_t active = std::min(w.lanes, product(size_) - firstItem);
-  w.setExec(active == 64 ? ~0ull : (1ull << active) - 1);
-  if (size_[1] == 1 && size_[2] == 1) { // y and z are zero, as all registers are
-    for (uint32_t lane = 0; lane < active; ++lane)
-      w.v[0][lane] = firstItem + lane;
-    return;
-  }
-  const uint32_t wanted = descriptor.workitemIds();
-  uint32_t x = firstItem % size_[0], y = firstItem / size_[0] % size_[1], z = firstItem / size_[0] / size_[1];
-  for (uint32_t lane = 0; lane < active; ++lane) {
-    const uint32_t givenY = wanted > 0 ? y : 0, givenZ = wanted > 1 ? z : 0;
-    if (packed) {
-      w.v[0][lane] = x | givenY << 10 | givenZ << 20;
-    } else {
-      w.v[0][lane] = x;
-      w.v[1][lane] = givenY;
-      w.v[2][lane] = givenZ;
-    }
-    if (++x == size_[0]) {
-      x = 0;
-      if (++y == size_[1]) {
-        y = 0;
-        ++z;
-      }
-    }
-  }
-}
-
 void Workgroup::releaseBarrier() {
   for (Wave *wave : waves_)
     if (wave->stop == Stop::Barrier)
       wave->stop = Stop::None;
 }
 
-void Workgroup::ended(const Wave &wave) {
-  if (const auto &report = dispatch_.launch().onWaveEnd)
+void Workgroup::ended(const Wave &wave, HostFpMode &fp) {
+  if (const auto &report = dispatch_.launch().onWaveEnd) {
+    fp.setOwn();
     report(*this, wave);
+  }
 }
 
 Stop Workgroup::step(uint32_t index) {
@@ -260,11 +160,12 @@ Stop Workgroup::step(uint32_t index) {
     wave.stop = Stop::None;
   if (wave.stop != Stop::None && wave.stop != Stop::Yield)
     return wave.stop;
-  wave.run(wave.ip->words == 0 ? 2 : 1); // the hop to the next chunk is no instruction
+  HostFpMode fp;
+  wave.run(wave.ip->words == 0 ? 2 : 1, fp, true); // the hop to the next chunk is no instruction
   if (wave.stop == Stop::End)
     --running_;
   if (wave.stop == Stop::End || wave.stop == Stop::Fault)
-    ended(wave);
+    ended(wave, fp);
   const auto atBarrier = std::ranges::count_if(waves_, [](const Wave *w) { return w->stop == Stop::Barrier; });
   if (atBarrier && atBarrier == running_)
     releaseBarrier();
@@ -273,6 +174,7 @@ Stop Workgroup::step(uint32_t index) {
 
 Workgroup::Progress Workgroup::run() {
   bool ran = false;
+  HostFpMode fp;
   // Waves that meet at barriers are kept going within one turn, for a while.
   for (unsigned phase = 0; phase < 16; ++phase) {
     bool released = false;
@@ -286,7 +188,7 @@ Workgroup::Progress Workgroup::run() {
         atBarrier += wave->stop == Stop::Barrier;
         continue;
       }
-      wave->run(kQuantum);
+      wave->run(kQuantum, fp);
       switch (wave->stop) {
       case Stop::None:
         ran = true;
@@ -295,12 +197,12 @@ Workgroup::Progress Workgroup::run() {
         ++atBarrier;
         break;
       case Stop::End:
-        ended(*wave);
+        ended(*wave, fp);
         if (--running_ == 0)
           return Progress::Finished;
         break;
       case Stop::Fault:
-        ended(*wave);
+        ended(*wave, fp);
         return Progress::Finished;
       default:
         break;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "vgpu/wave/dispatch.h"
-#include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/wave.h"
 
 #include <cstdint>
@@ -69,10 +68,8 @@ public:
 private:
   Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
   static uint64_t takeIndex(Dispatch &dispatch, GroupRange *taken);
-  void initialise(Wave &wave, const KernelDescriptor &descriptor, uint32_t index, uint32_t firstItem);
-  void setWorkitemIds(Wave &wave, const KernelDescriptor &descriptor, uint32_t firstItem) const;
   void releaseBarrier();
-  void ended(const Wave &wave);
+  void ended(const Wave &wave, HostFpMode &fp);
   void observe(uint32_t wavesPerGroup);
 
   Dispatch &dispatch_;

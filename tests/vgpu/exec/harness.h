@@ -29,7 +29,9 @@
 #include <cstring>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -173,6 +175,10 @@ private:
   struct VectorFile {
     uint32_t v[512][kMaxLanes];
   };
+  struct Snapshot;
+  /// Runs one wave from the state of the test and leaves its last one there. What went wrong with that, faults apart.
+  std::optional<std::string> execute(const Launch &launch, std::vector<OpcodeCount> *counts);
+
   const isa::Target &target_;
   std::unique_ptr<VectorFile> file_;
   uint32_t s_[128] = {};

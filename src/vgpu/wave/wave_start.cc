@@ -1,0 +1,146 @@
+#include "vgpu/wave/wave_start.h"
+
+#include "vgpu/device.h"
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <algorithm>
+
+namespace luthier::vgpu {
+
+namespace {
+
+uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
+
+/// EXEC of a wave whose first work-item is number `first` of `items`.
+uint64_t activeLanes(uint32_t lanes, uint32_t items, uint32_t first) {
+  const uint32_t active = std::min(lanes, items - first);
+  return active == 64 ? ~0ull : (1ull << active) - 1;
+}
+
+} // namespace
+
+WaveStart::WaveStart(const Dispatch &dispatch) {
+  const Launch &launch = dispatch.launch();
+  const Device &device = dispatch.device();
+  const isa::Target &target = device.target();
+  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+
+  state_.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprDescriptorGranule), 512);
+  state_.mode = descriptor.mode();
+  state_.lanes = target.waveSize;
+  state_.stop = Stop::None;
+  state_.ip = dispatch.entry();
+  state_.chunk = dispatch.entryChunk();
+  std::ranges::fill(state_.recentChunks, state_.chunk);
+  state_.code = dispatch.code();
+  state_.device = &dispatch.device();
+  state_.memory = &device.memory();
+  state_.deviceMask = device.mask();
+  state_.ldsSize = launch.groupSegmentSize;
+  state_.sharedAperture = device.config().sharedApertureBase;
+  state_.privateAperture = device.config().privateApertureBase;
+  if (launch.privateSegmentSize)
+    state_.scratchBytes = launch.scratch->bytesPerWave();
+  setUserRegisters(descriptor, launch);
+
+  vgprs_ = std::min<uint32_t>(state_.vgprCount, target.vgprs);
+  accVgprs_ = state_.vgprCount > 8 && target.accVgprs ? std::min<uint32_t>(state_.vgprCount, target.accVgprs) : 0;
+  packedIds_ = target.packedWorkitemIds;
+  wantedIds_ = descriptor.workitemIds();
+  fullSize_ = {launch.workgroup[0], launch.workgroup[1], launch.workgroup[2]};
+  itemIdRegisters_ = packedIds_ ? 1 : wantedIds_ + 1;
+  itemIds_.resize((product(fullSize_) + state_.lanes - 1) / state_.lanes);
+  for (uint32_t wave = 0; wave < itemIds_.size(); ++wave)
+    fillItemIds(itemIds_[wave], fullSize_, wave);
+}
+
+/// User SGPRs in the order of their enable bits, then system SGPRs.
+void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch) {
+  uint8_t next = 0;
+  auto push = [&](uint32_t value) { state_.s[next++] = value; };
+  auto push64 = [&](uint64_t value) {
+    push(static_cast<uint32_t>(value));
+    push(static_cast<uint32_t>(value >> 32));
+  };
+  if (descriptor.privateSegmentBuffer()) {
+    if (launch.scratch)
+      for (uint32_t word : launch.scratch->resource())
+        push(word);
+    else
+      next += 4;
+  }
+  if (descriptor.dispatchPtr())
+    push64(launch.packet);
+  if (descriptor.queuePtr())
+    push64(launch.queue);
+  if (descriptor.kernargPtr())
+    push64(launch.kernarg);
+  if (descriptor.dispatchId())
+    push64(launch.dispatchId);
+  if (descriptor.flatScratchInit())
+    push64(launch.scratch ? launch.scratch->base() : 0);
+  if (descriptor.privateSegmentSize())
+    push(launch.privateSegmentSize);
+  next = static_cast<uint8_t>(descriptor.userSgprs());
+  for (unsigned d = 0; d < 3; ++d)
+    if (descriptor.workgroupId(d))
+      groupIdAt_[d] = next++;
+  if (descriptor.workgroupInfo())
+    groupInfoAt_ = next++;
+  if (descriptor.scratchOffset())
+    scratchOffsetAt_ = next++;
+}
+
+/// The wave's lanes are work-items index * lanes, index * lanes + 1, ... of the workgroup; those behind its end are 0.
+void WaveStart::fillItemIds(ItemIds &ids, const std::array<uint32_t, 3> &groupSize, uint32_t index) const {
+  ids = {};
+  const uint32_t first = index * state_.lanes;
+  const uint32_t active = std::min(state_.lanes, product(groupSize) - first);
+  uint32_t x = first % groupSize[0], y = first / groupSize[0] % groupSize[1], z = first / groupSize[0] / groupSize[1];
+  for (uint32_t lane = 0; lane < active; ++lane) {
+    const uint32_t givenY = wantedIds_ > 0 ? y : 0, givenZ = wantedIds_ > 1 ? z : 0;
+    ids[0][lane] = packedIds_ ? x | givenY << 10 | givenZ << 20 : x;
+    ids[1][lane] = packedIds_ ? 0 : givenY;
+    ids[2][lane] = packedIds_ ? 0 : givenZ;
+    if (++x == groupSize[0]) {
+      x = 0;
+      if (++y == groupSize[1]) {
+        y = 0;
+        ++z;
+      }
+    }
+  }
+}
+
+void WaveStart::start(Wave &w, const Place &place) const {
+  static_cast<WaveState &>(w) = state_;
+  w.group = place.group;
+  w.index = place.index;
+  w.lds = place.lds;
+  w.counts = place.counts;
+  if (state_.scratchBytes)
+    w.scratchBase = w.group->dispatch().launch().scratch->base() + place.scratchOffset;
+  w.setExec(activeLanes(w.lanes, product(place.groupSize), place.index * w.lanes));
+  for (unsigned d = 0; d < 3; ++d)
+    if (groupIdAt_[d] != kNone)
+      w.s[groupIdAt_[d]] = place.groupId[d];
+  if (groupInfoAt_ != kNone)
+    w.s[groupInfoAt_] = place.groupWaves | (place.index == 0 ? 0x80000000u : 0);
+  if (scratchOffsetAt_ != kNone)
+    w.s[scratchOffsetAt_] = static_cast<uint32_t>(place.scratchOffset);
+
+  const uint32_t given = std::min(itemIdRegisters_, vgprs_);
+  if (place.groupSize == fullSize_) [[likely]] {
+    memcpy(w.v, &itemIds_[place.index], given * sizeof w.v[0]);
+  } else {
+    ItemIds ids;
+    fillItemIds(ids, place.groupSize, place.index);
+    memcpy(w.v, &ids, given * sizeof w.v[0]);
+  }
+  memset(w.v[given], 0, (vgprs_ - given) * sizeof w.v[0]);
+  if (accVgprs_)
+    memset(w.v[kAccBase], 0, accVgprs_ * sizeof w.v[0]);
+}
+
+} // namespace luthier::vgpu
