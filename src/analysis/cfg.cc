@@ -55,7 +55,7 @@ Flow flowOf(const Instr &instr, uint32_t index, const Cfg::Context &context) {
       flow.callTarget = known.address;
     }
   } else if (instr.is(Property::IndirectBranch)) {
-    flow.fallsThrough = false;
+    flow.fallsThrough = instr.is(Property::Conditional); // s_cbranch_g_fork, s_cbranch_join
     const auto known = context.values ? context.values->target(index) : ScalarValues::Target();
     if (known.kind == Kind::Address)
       flow.taken = known.address;
@@ -67,8 +67,7 @@ Flow flowOf(const Instr &instr, uint32_t index, const Cfg::Context &context) {
     if (!flow.taken)
       flow.exit = Exit::Unknown;
   } else {
-    // s_rfe_b64, s_cbranch_g_fork, s_cbranch_join: whatever is in registers.
-    flow.fallsThrough = instr.is(Property::Conditional);
+    flow.fallsThrough = false;
     flow.exit = Exit::Unknown;
   }
   return flow;
@@ -304,8 +303,8 @@ Result<void> verify(const Cfg &cfg) {
       return at("has an edge twice");
 
     const bool conditional = last.is(Property::Conditional);
-    const bool stops = last.is(Property::EndProgram) || last.is(Property::IndirectBranch) ||
-                       (last.is(Property::Branch) && !conditional);
+    const bool stops = last.is(Property::EndProgram) ||
+                       ((last.is(Property::Branch) || last.is(Property::IndirectBranch)) && !conditional);
     const bool goesOn = !stops && (conditional || last.is(Property::Call) || !last.is(Property::Terminator));
     if (stops && fallthrough)
       return at("falls through behind an unconditional branch");

@@ -23,7 +23,7 @@ enum class ExecRule : uint8_t {
 struct OpcodeRow {
   std::string_view mnemonic;
   ExecRule rule = ExecRule::Other;
-  uint16_t traits = 0;
+  uint8_t traits = 0;
 };
 
 // Names of all generations: gfx11 calls andn2 and_not1, and so on. Without suffix _b32 or _b64 both are meant.
@@ -46,23 +46,7 @@ constexpr OpcodeRow kRows[] = {
     {"s_bitset1", ExecRule::Widens},
     {"s_wqm", ExecRule::WidensWithFirst},
     {"s_cselect", ExecRule::Select},
-    {"s_cmov", ExecRule::Other, kConditionalWrite},
-    {"s_cmovk_i32", ExecRule::Other, kConditionalWrite},
-    {"s_movrels", ExecRule::Other, kIndexed},
-    {"s_movreld", ExecRule::Other, kIndexed},
-    {"s_movrelsd_2", ExecRule::Other, kIndexed},
-    {"v_movrels", ExecRule::Other, kIndexed},
-    {"v_movreld", ExecRule::Other, kIndexed},
-    {"v_movrelsd", ExecRule::Other, kIndexed},
-    {"v_movrelsd_2", ExecRule::Other, kIndexed},
-    {"s_set_gpr_idx_on", ExecRule::Other, kIndexingOn},
-    {"s_set_gpr_idx_off", ExecRule::Other, kIndexingOff},
-    {"s_set_gpr_idx_mode", ExecRule::Other, kIndexingMode},
-    {"s_setreg", ExecRule::Other, kSetReg},
-    {"s_setreg_imm32", ExecRule::Other, kSetReg},
-    {"s_getpc", ExecRule::Other, kGetPc},
     {"v_readlane", ExecRule::Other, kReadsLane},
-    {"v_readfirstlane", ExecRule::Other, kReadsLane},
     {"v_writelane", ExecRule::Other, kWritesLane},
 };
 
@@ -93,7 +77,7 @@ bool overlapsExec(RegRange range) { return range.contains(Reg::ExecLo) || range.
 
 } // namespace
 
-uint16_t traits(Opcode opcode) { return rowOf(opcode).traits; }
+uint8_t traits(Opcode opcode) { return rowOf(opcode).traits; }
 
 ExecChange execChange(const Instr &instr) {
   const ExecRule rule = rowOf(instr.opcode()).rule;
@@ -144,22 +128,6 @@ ExecChange execChange(const Instr &instr) {
   default:
     return ExecChange::Other;
   }
-}
-
-bool mayTurnIndexingOn(const Instr &instr) {
-  const uint16_t t = traits(instr.opcode());
-  if (t & (kIndexingOn | kIndexingMode))
-    return true;
-  if (!(t & kSetReg))
-    return false;
-  // hwreg(id, offset, size): bit 27 of MODE (id 1) is GPR_IDX_EN on gfx8 and gfx9; nothing but DEBUG on others.
-  for (const Operand &operand : instr.operands())
-    if (operand.kind == OperandKind::Immediate && !operand.written) {
-      const auto simm = static_cast<uint32_t>(operand.value);
-      const uint32_t offset = simm >> 6 & 31, size = (simm >> 11 & 31) + 1;
-      return (simm & 63) == 1 && offset <= 27 && offset + size > 27;
-    }
-  return false;
 }
 
 } // namespace luthier::analysis

@@ -6,15 +6,11 @@ namespace luthier::analysis {
 
 namespace {
 
-constexpr RegRange kAllSgprs = {Reg::S0, 108};
-constexpr RegRange kVgprsLow = {Reg::V0, 128}, kVgprsHigh = {Reg::V0 + 128, 128};
-constexpr RegRange kAgprsLow = {Reg::A0, 128}, kAgprsHigh = {Reg::A0 + 128, 128};
-
 LiveSets makeEverything() {
   RegSet all;
-  all.insert(RegRange{Reg::S0, 192});
-  for (RegRange range : {kVgprsLow, kVgprsHigh, kAgprsLow, kAgprsHigh})
-    all.insert(range);
+  for (unsigned n = 0; n < number(Reg::End); ++n)
+    if (isScalar(static_cast<Reg>(n)) || n >= number(Reg::V0))
+      all.insert(static_cast<Reg>(n));
   return {all, all};
 }
 
@@ -55,96 +51,49 @@ struct TransferRows {
   void genInactive(RegRange r) { t.alwaysOff.insert(r); }
 };
 
-constexpr uint32_t bit(Property property) { return static_cast<uint32_t>(property); }
-
 /// One instruction, backwards. What happens last is undone first: EXEC changes, then registers are written, and before
-/// all that the sources were read, under the old EXEC.
-template <class Rows> void stepBack(const Instr &instr, bool indexed, Rows rows) {
-  const uint16_t rare = traits(instr.opcode()) & kRareForLiveness;
+/// all that the sources were read, under the old EXEC. Where an instruction keeps a part of a register that it writes
+/// (d16 loads, DPP, s_cmov_b32, indexed writes), Instr has the register among the reads.
+template <class Rows> void stepBack(const Instr &instr, Rows rows) {
   if (instr.is(Property::WritesExec)) {
-    switch (execChange(instr)) {
-    case ExecChange::None:
-      break;
-    case ExecChange::Narrow:
+    const ExecChange change = execChange(instr);
+    if (change != ExecChange::Widen)
       rows.narrow();
-      break;
-    case ExecChange::Widen:
+    if (change != ExecChange::Narrow)
       rows.widen();
-      break;
-    case ExecChange::Other:
-      rows.narrow();
-      rows.widen();
-      break;
-    }
   }
 
-  indexed |= (rare & kIndexed) != 0;
   const bool everyLane = instr.is(Property::CrossLane) || instr.is(Property::IgnoresExec);
-  if (!(rare & kConditionalWrite) && !indexed && !instr.is(Property::PartialWrite)) {
-    const bool matrix = instr.is(Property::Matrix) && instr.is(Property::IgnoresExec);
-    // A DPP or permlane destination keeps its old value where the source lane does not exist or is masked, and
-    // v_writelane_b32 writes one lane. Memory instructions across lanes (ds_bpermute_b32) write all active lanes.
-    const bool keepsLanes = everyLane && !matrix && instr.memorySpace() == MemorySpace::None;
+  if (!everyLane) {
     for (RegRange range : instr.writes()) {
-      if (isScalar(range.first)) {
-        rows.killActive(range);
+      rows.killActive(range);
+      if (isScalar(range.first))
         rows.killInactive(range);
-      } else if (!keepsLanes) {
-        rows.killActive(range);
-        if (matrix)
-          rows.killInactive(range);
-      }
     }
+    for (RegRange range : instr.reads()) {
+      rows.genActive(range);
+      if (isScalar(range.first))
+        rows.genInactive(range);
+    }
+    return;
   }
 
+  // v_writelane_b32 leaves the other lanes as they are: needed before if needed behind. It reads no vector register.
+  const bool writesLane = traits(instr.opcode()) & kWritesLane;
+  const bool matrix = instr.is(Property::Matrix) && instr.is(Property::IgnoresExec);
+  for (RegRange range : instr.writes()) {
+    const bool scalar = isScalar(range.first);
+    if (scalar || !writesLane)
+      rows.killActive(range);
+    if (scalar || matrix)
+      rows.killInactive(range);
+  }
   for (RegRange range : instr.reads()) {
+    if (writesLane && !isScalar(range.first))
+      continue;
     rows.genActive(range);
-    if (everyLane || isScalar(range.first))
-      rows.genInactive(range);
+    rows.genInactive(range);
   }
-  if (indexed) {
-    if (instr.is(Property::Scalar)) {
-      rows.genActive(kAllSgprs);
-      rows.genInactive(kAllSgprs);
-    } else
-      for (RegRange range : {kVgprsLow, kVgprsHigh}) {
-        rows.genActive(range);
-        if (everyLane)
-          rows.genInactive(range);
-      }
-  }
-}
-
-/// Which instructions run with indexing of vector operands on; empty when none does. s_set_gpr_idx_on and _off
-/// within one block mark what is between them; anything less orderly marks the whole function.
-std::vector<uint8_t> findIndexed(const Cfg &cfg) {
-  std::vector<uint8_t> indexed;
-  for (const Block &block : cfg.blocks()) {
-    bool on = false;
-    for (uint32_t n = block.first; n <= block.last(); ++n) {
-      const Instr &instr = cfg.instrs()[n];
-      if (on) {
-        indexed.resize(cfg.instrs().size());
-        indexed[n] = instr.is(Property::Vector);
-      }
-      if (!instr.is(Property::Scalar))
-        continue;
-      const uint16_t t = traits(instr.opcode());
-      if (t & kIndexingOn)
-        on = true;
-      else if (t & kIndexingOff)
-        on = false;
-      else if ((t & (kIndexingMode | kSetReg)) && !on && mayTurnIndexingOn(instr))
-        return std::vector<uint8_t>(cfg.instrs().size(), 1);
-    }
-    if (on)
-      return std::vector<uint8_t>(cfg.instrs().size(), 1);
-  }
-  return indexed;
-}
-
-bool isIndexed(const std::vector<uint8_t> &indexed, const Cfg &cfg, uint32_t instr) {
-  return !indexed.empty() && indexed[instr] && cfg.instrs()[instr].is(Property::Vector);
 }
 
 const Transfer *summaryOf(const LivenessContext &context, uint64_t address) {
@@ -161,13 +110,12 @@ Transfer calleeOf(const Block &block, const LivenessContext &context) {
   return known ? *known : Transfer::unknown();
 }
 
-Transfer composeBlock(const Cfg &cfg, const Block &block, const std::vector<uint8_t> &indexed,
-                      const LivenessContext &context) {
+Transfer composeBlock(const Cfg &cfg, const Block &block, const LivenessContext &context) {
   Transfer transfer = Transfer::identity();
   if (block.call != CallKind::None)
     transfer.prepend(calleeOf(block, context));
   for (uint32_t n = block.first + block.count; n-- > block.first;)
-    stepBack(cfg.instrs()[n], isIndexed(indexed, cfg, n), TransferRows{transfer});
+    stepBack(cfg.instrs()[n], TransferRows{transfer});
   return transfer;
 }
 
@@ -256,13 +204,12 @@ Liveness Liveness::compute(const Cfg &cfg, const LivenessContext &context) {
   Liveness result;
   result.cfg_ = &cfg;
   result.context_ = context;
-  result.indexed_ = findIndexed(cfg);
   result.start_.resize(cfg.blocks().size());
 
   std::vector<Transfer> transfers;
   transfers.reserve(cfg.blocks().size());
   for (const Block &block : cfg.blocks())
-    transfers.push_back(composeBlock(cfg, block, result.indexed_, context));
+    transfers.push_back(composeBlock(cfg, block, context));
   iterate(cfg, [&](uint32_t n) {
     const Block &block = cfg.blocks()[n];
     LiveSets end = liveAtExit(block, context);
@@ -288,7 +235,7 @@ LiveSets Liveness::atEnd(uint32_t n) const {
 void Liveness::stepBack(uint32_t instr, const Block &block, LiveSets &live) const {
   if (block.call != CallKind::None && instr == block.last())
     live = calleeOf(block, context_)(live);
-  analysis::stepBack(cfg_->instrs()[instr], isIndexed(indexed_, *cfg_, instr), SetRows{live});
+  analysis::stepBack(cfg_->instrs()[instr], SetRows{live});
 }
 
 LiveSets Liveness::before(const Instr &instr) const {
@@ -308,11 +255,10 @@ LiveSets Liveness::after(const Instr &instr) const {
 }
 
 Transfer summarize(const Cfg &cfg, const LivenessContext &context) {
-  const std::vector<uint8_t> indexed = findIndexed(cfg);
   std::vector<Transfer> transfers, start(cfg.blocks().size());
   transfers.reserve(cfg.blocks().size());
   for (const Block &block : cfg.blocks())
-    transfers.push_back(composeBlock(cfg, block, indexed, context));
+    transfers.push_back(composeBlock(cfg, block, context));
   iterate(cfg, [&](uint32_t n) {
     const Block &block = cfg.blocks()[n];
     Transfer total;

@@ -8,7 +8,7 @@
 //   vector read                A gains it
 //   vector write               A loses it (unless only a part of the register is written)
 //   cross-lane read            both gain it: readlane, readfirstlane (which reads lane 0 when EXEC is 0), DPP, permutes
-//   writelane                  reads the register: the other lanes stay
+//   writelane                  nothing: the other lanes stay
 //   MFMA                       ignores EXEC: both gain what it reads and lose what it writes
 //   scalar read, write         both gain it, both lose it; a VALU's mask result (VCC, SGPR pair) is written whole
 //   EXEC narrows               A becomes A | I
@@ -74,8 +74,6 @@ struct LivenessContext {
   std::function<const Transfer *(uint64_t address)> summary = {};
   /// Live where the function returns to; everything when not known.
   std::optional<LiveSets> atReturn = {};
-  /// Live where a jump out of the function goes to, which overrides `summary` applied to `atReturn`; for kernels.
-  bool endsAtReturn = false;
 };
 
 class Liveness {
@@ -114,8 +112,7 @@ private:
 
   const Cfg *cfg_ = nullptr;
   LivenessContext context_;
-  std::vector<LiveSets> start_;   ///< per block
-  std::vector<uint8_t> indexed_; ///< per instruction, if any is: executed with VGPR indexing on
+  std::vector<LiveSets> start_; ///< per block
 };
 
 /// A whole function as one step: live sets behind a call of it to live sets before the call.

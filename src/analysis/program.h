@@ -29,6 +29,8 @@ public:
   const Cfg &cfg() const { return cfg_; }
   /// Where addresses that the function forms from its PC or loads from the GOT point to, except for calls and jumps.
   std::span<const uint64_t> addresses() const { return addresses_; }
+  /// Where it loads from through such addresses: entries of the GOT, and data.
+  std::span<const uint64_t> slots() const { return slots_; }
 
 private:
   Function() = default;
@@ -36,7 +38,7 @@ private:
   const object::Symbol *symbol_ = nullptr;
   isa::InstrSequence code_;
   Cfg cfg_;
-  std::vector<uint64_t> addresses_;
+  std::vector<uint64_t> addresses_, slots_;
 };
 
 /// Not thread-safe.

@@ -145,7 +145,7 @@ private:
     // s30 and s31 are saved before anything else happens to them: by whoever writes them first in address order.
     bool fresh[2] = {true, true};
     for (const Instr &instr : cfg_.instrs()) {
-      const uint16_t t = traits(instr.opcode());
+      const uint8_t t = traits(instr.opcode());
       const auto operands = instr.operands();
       if ((t & kWritesLane) && operands.size() >= 3 && operands[1].kind == OperandKind::Register) {
         const unsigned source = number(operands[1].regs.first);
@@ -163,7 +163,6 @@ private:
           if (range.contains(sgpr(kReturnPair + half)))
             fresh[half] = false;
     }
-    // A write of a whole lane's register from elsewhere (a reload of the callee-saved VGPR) ends its use as a store.
   }
 
   static int64_t laneOf(const Operand &operand) { return operand.kind == OperandKind::Register ? -1 : operand.value; }
@@ -264,7 +263,7 @@ private:
   }
 
   void stepVector(const Instr &instr, State &state) {
-    const uint16_t t = traits(instr.opcode());
+    const uint8_t t = traits(instr.opcode());
     const auto operands = instr.operands();
     if (recording_)
       for (RegRange range : instr.reads())
