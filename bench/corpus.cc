@@ -161,7 +161,8 @@ int run(const Options &options) {
           ++failures;
           continue;
         }
-        if (options.target && object->targetId() != *options.target && object->target().name != *options.target)
+        if (options.target && object->targetId() != *options.target &&
+            (!object->hasTarget() || object->target().name != *options.target))
           continue;
         analyse(*object, options, byTarget[object->targetId()]);
       }
