@@ -52,7 +52,8 @@ public:
   const Liveness *of(const object::Symbol &symbol) const;
 
 private:
-  static Result<ProgramLiveness> compute(Program &program, const CallGraph &graph, const std::vector<uint32_t> &nodes);
+  static Result<ProgramLiveness> compute(Program &program, const CallGraph &graph, const std::vector<uint32_t> &nodes,
+                                         uint32_t root);
 
   std::unique_ptr<CallSummaries> summaries_;
   std::map<const object::Symbol *, Liveness> liveness_;
