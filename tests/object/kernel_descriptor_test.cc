@@ -1,6 +1,7 @@
 // The kernel descriptor's fields, on descriptors that clang and its assembler made and on made-up ones.
 
 #include "files.h"
+#include "isa/occupancy.h"
 
 #include <gmock/gmock.h>
 
@@ -9,18 +10,8 @@
 namespace luthier::object {
 namespace {
 
-const isa::Target &gfx90a() { return *isa::findTarget("gfx90a"); }
-
-/// A row with only what the descriptor depends on, for targets that may have no row of their own.
-isa::Target targetLike(uint8_t major, uint8_t minor = 0, bool unified = false) {
-  isa::Target target = gfx90a();
-  target.major = major;
-  target.minor = minor;
-  target.unifiedVgprs = unified;
-  if (!unified)
-    target.accVgprs = 0;
-  return target;
-}
+const isa::Target &row(std::string_view name) { return *isa::findTarget(name); }
+const isa::Target &gfx90a() { return row("gfx90a"); }
 
 TEST(KernelDescriptor, WhatTheAssemblerWasTold) {
   const ObjectFile file("odd.co");
@@ -75,23 +66,26 @@ TEST(KernelDescriptor, RegisterCountsByGeneration) {
   KernelDescriptor d;
   rsrc1::vgprBlocks.set(d.rsrc1, 3);
   rsrc1::sgprBlocks.set(d.rsrc1, 6);
-  EXPECT_EQ(d.vgprs(targetLike(8)), 16u);
-  EXPECT_EQ(d.sgprs(targetLike(8)), 56u);
-  EXPECT_EQ(d.vgprs(targetLike(9)), 16u);
-  EXPECT_EQ(d.sgprs(targetLike(9)), 64u);
-  EXPECT_EQ(d.vgprs(targetLike(9, 0, true)), 32u);
-  EXPECT_EQ(d.vgprs(targetLike(10)), 16u); // wave64
-  EXPECT_EQ(d.sgprs(targetLike(10)), 128u);
-  EXPECT_EQ(d.waveSize(targetLike(10)), 64u);
+  EXPECT_EQ(d.vgprs(row("gfx803")), 16u);
+  EXPECT_EQ(d.sgprs(row("gfx803")), 56u);
+  EXPECT_EQ(d.vgprs(row("gfx906")), 16u);
+  EXPECT_EQ(d.sgprs(row("gfx906")), 64u);
+  EXPECT_EQ(d.vgprs(row("gfx90a")), 32u);
+  EXPECT_EQ(d.vgprs(row("gfx1030")), 16u); // wave64
+  EXPECT_EQ(d.sgprs(row("gfx1030")), 128u);
+  EXPECT_EQ(d.waveSize(row("gfx1030")), 64u);
   properties::wave32.set(d.codeProperties, 1);
-  EXPECT_EQ(d.vgprs(targetLike(10)), 32u);
-  EXPECT_EQ(d.waveSize(targetLike(10)), 32u);
+  EXPECT_EQ(d.vgprs(row("gfx1030")), 32u);
+  EXPECT_EQ(d.vgprs(row("gfx1100")), 32u);
+  EXPECT_EQ(d.waveSize(row("gfx1100")), 32u);
+  EXPECT_EQ(d.waveSize(row("gfx90a")), 64u); // reserved there
 }
 
 TEST(KernelDescriptor, SettingCountsIsTheInverse) {
-  for (const isa::Target &target : {targetLike(8), targetLike(9), targetLike(9, 0, true), targetLike(10)}) {
+  for (const isa::Target &target : isa::targets()) {
+    SCOPED_TRACE(target.name);
     KernelDescriptor d;
-    const uint32_t block = vgprBlock(target, false);
+    const uint32_t block = isa::vgprDescriptorGranule(target, 64);
     for (uint32_t count = 1; count <= 256; ++count) {
       ASSERT_TRUE(d.setVgprs(target, count));
       EXPECT_GE(d.vgprs(target), count);
