@@ -23,11 +23,15 @@ extern "C" __device__ __attribute__((noinline)) int twice(int x) { return 2 * x;
 // Addresses of functions: relocations.
 __device__ int (*functions[2])(int) = {triple, twice};
 
+__device__ inline float inlined(float x) {
+  return x * x; // in scale
+}
+
 __global__ void scale(float *data, float factor, int n) {
   const int i =
       __builtin_amdgcn_workgroup_id_x() * __builtin_amdgcn_workgroup_size_x() + __builtin_amdgcn_workitem_id_x();
   if (i < n)
-    data[i] *= factor * table[i & 15];
+    data[i] = inlined(data[i]) * factor * table[i & 15];
 }
 
 __global__ __attribute__((amdgpu_flat_work_group_size(1, 64))) void calls(int *data, const Point point, int which) {
