@@ -54,9 +54,9 @@ std::vector<std::string> calleesOf(const CallGraph &graph, const CallNode &node)
     const CallSite &site = graph.sites()[number];
     std::string text;
     if (site.kind == CallEdge::Indirect)
-      text = graph.addressTaken().empty() ? "through a pointer"
-                                          : fmt::format("through a pointer, to one of {} functions or elsewhere",
-                                                        graph.addressTaken().size());
+      text = graph.addressTaken().empty()
+                 ? "through a pointer"
+                 : fmt::format("through a pointer, to one of {} functions or elsewhere", graph.addressTaken().size());
     else if (site.callee == CallGraph::kNone)
       text = fmt::format("{:#x}, where no function starts", site.target);
     else

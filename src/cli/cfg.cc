@@ -1,4 +1,5 @@
-// `luthier cfg FILE --kernel NAME`: the basic blocks of a function and the ways between them, as text, JSON or a drawing.
+// `luthier cfg FILE --kernel NAME`: the basic blocks of a function and the ways between them, as text, JSON or a
+// drawing.
 
 #include <iostream>
 
@@ -45,8 +46,8 @@ std::string_view nameOf(EdgeKind kind) {
 
 std::string asText(const analysis::Function &function, const Listing &listing, const std::string &target) {
   const Cfg &cfg = function.cfg();
-  std::string text = fmt::format("{} ({}): {} instructions, {} blocks, {} edges\n", demangle(function.symbol().name), target,
-                                 cfg.instrs().size(), cfg.blocks().size(), cfg.edges().size());
+  std::string text = fmt::format("{} ({}): {} instructions, {} blocks, {} edges\n", demangle(function.symbol().name),
+                                 target, cfg.instrs().size(), cfg.blocks().size(), cfg.edges().size());
   for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
     const Block &block = cfg.blocks()[n];
     text += fmt::format("  {:<6} {:>8x}  {:>5} instructions", Listing::label(n), cfg.start(block), block.count);
@@ -110,15 +111,18 @@ std::string asJson(const analysis::Function &function, const Listing &listing, c
                        {"edges", ordered_json::array()}};
   for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
     const Block &block = cfg.blocks()[n];
-    ordered_json row = {{"label", Listing::label(n)},      {"address", cfg.start(block)},
-                        {"instructions", block.count},     {"reachable", block.reachable},
+    ordered_json row = {{"label", Listing::label(n)},
+                        {"address", cfg.start(block)},
+                        {"instructions", block.count},
+                        {"reachable", block.reachable},
                         {"exit", analysis::toString(block.exit)}};
     if (const std::string remark = listing.remark(block); !remark.empty())
       row["remark"] = remark;
     json["blocks"].push_back(std::move(row));
   }
   for (const Edge &edge : cfg.edges())
-    json["edges"].push_back({{"from", Listing::label(edge.from)}, {"to", Listing::label(edge.to)}, {"kind", nameOf(edge.kind)}});
+    json["edges"].push_back(
+        {{"from", Listing::label(edge.from)}, {"to", Listing::label(edge.to)}, {"kind", nameOf(edge.kind)}});
   return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }
 

@@ -20,7 +20,9 @@ bool isWanted(const object::Symbol &symbol, FunctionKind kind) {
 }
 
 std::string_view nounOf(FunctionKind kind) {
-  return kind == FunctionKind::Kernel ? "kernel" : kind == FunctionKind::DeviceFunction ? "device function" : "function";
+  return kind == FunctionKind::Kernel           ? "kernel"
+         : kind == FunctionKind::DeviceFunction ? "device function"
+                                                : "function";
 }
 
 /// At most so many names, one per line, and how many more there are.
@@ -125,8 +127,7 @@ Result<SelectedFunction> selectFunction(const std::string &file, const std::stri
                      demangle(found.front().symbol), fmt::join(targets, ", "));
 
   SelectedFunction selected;
-  selected.container =
-      std::make_unique<object::Container>(LUTHIER_TRY(object::Container::open(file)));
+  selected.container = std::make_unique<object::Container>(LUTHIER_TRY(object::Container::open(file)));
   for (const object::ImageGroup &group : selected.container->groups()) {
     auto images = LUTHIER_TRY(selected.container->images(group));
     for (object::Image &image : images) {

@@ -1,4 +1,5 @@
-// What the commands that look at code share: the objects of a file for a target, and a function by what a user calls it.
+// What the commands that look at code share: the objects of a file for a target, and a function by what a user calls
+// it.
 #pragma once
 
 #include "object/container.h"
@@ -23,8 +24,9 @@ struct SelectedFunction {
   const object::Symbol *symbol = nullptr;
 };
 
-/// Calls `visit` for each code object of the file that is for the target (any, when empty), in the order of the file. An
-/// object that cannot be parsed is an error, and so is a file without one for the target; that error says what there is.
+/// Calls `visit` for each code object of the file that is for the target (any, when empty), in the order of the file.
+/// An object that cannot be parsed is an error, and so is a file without one for the target; that error says what there
+/// is.
 Result<void> forEachObject(const std::string &file, const std::string &target,
                            const std::function<Result<void>(const object::Image &, const object::CodeObject &)> &visit);
 

@@ -11,6 +11,7 @@
 #include "cli/code_file.h"
 #include "cli/command.h"
 #include "cli/listing.h"
+#include "object/source_lines.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -25,7 +26,7 @@ using nlohmann::ordered_json;
 
 struct DisasmOptions {
   std::string file, target, kernel, function;
-  bool liveness = false, summary = false, json = false;
+  bool liveness = false, summary = false, source = false, json = false;
 };
 
 /// What is dead before an instruction, within what the kernel has.
@@ -55,9 +56,9 @@ private:
         std::cout << fmt::format("{{\"file\": {}, \"functions\": [", ordered_json(options_.file).dump());
     };
     if (!name.empty()) {
-      const SelectedFunction selected = LUTHIER_TRY(
-          selectFunction(options_.file, options_.target, name,
-                         options_.kernel.empty() ? FunctionKind::DeviceFunction : FunctionKind::Kernel));
+      const SelectedFunction selected =
+          LUTHIER_TRY(selectFunction(options_.file, options_.target, name,
+                                     options_.kernel.empty() ? FunctionKind::DeviceFunction : FunctionKind::Kernel));
       begin();
       LUTHIER_TRY(print(*selected.object, {selected.symbol}));
     } else {
@@ -81,28 +82,34 @@ private:
     if (symbols.empty())
       symbols.assign(program->functions().begin(), program->functions().end());
     analysis::CallSummaries summaries(*program);
+    analysis::CallWaits callWaits(*program);
+    std::optional<object::SourceLines> lines;
+    if (options_.source)
+      lines.emplace(LUTHIER_TRY(object::SourceLines::of(object)));
+    lines_ = lines ? &*lines : nullptr;
     for (const object::Symbol *symbol : symbols) {
       isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
       // Not kept: a library has more functions than memory should hold at once.
       const auto function = LUTHIER_TRY(analysis::Function::decode(
           decoder, object, *symbol, [&](uint64_t address) { return program->clobbers(address); }));
       if (options_.summary) {
-        LUTHIER_TRY(measure(object, *function, summaries));
+        LUTHIER_TRY(measure(object, *function, summaries, callWaits));
         continue;
       }
-      LUTHIER_TRY(printFunction(object, *program, *function, decoder, summaries));
+      LUTHIER_TRY(printFunction(object, *program, *function, decoder, summaries, callWaits));
     }
     return {};
   }
 
   Result<void> measure(const object::CodeObject &object, const analysis::Function &function,
-                       analysis::CallSummaries &summaries) {
+                       analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
     if (!function.isKernel())
       return {};
     const auto allocation = LUTHIER_TRY(analysis::allocationOf(object, function.symbol()));
     const auto liveness = analysis::Liveness::compute(function.cfg(), summaries.context());
     analysis::Budget &budget = budgets_[object.targetId()];
-    budget += analysis::measure(allocation, liveness, analysis::Waits::compute(function.cfg(), object.target()));
+    budget += analysis::measure(allocation, liveness,
+                                analysis::Waits::compute(function.cfg(), object.target(), callWaits.context(true)));
     ++kernels_[object.targetId()];
     return {};
   }
@@ -121,12 +128,12 @@ private:
 
   Result<void> printFunction(const object::CodeObject &object, analysis::Program &program,
                              const analysis::Function &function, isa::Decoder &decoder,
-                             analysis::CallSummaries &summaries) {
+                             analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
     const Cfg &cfg = function.cfg();
     const Listing listing(program, function, decoder);
     std::vector<Dead> dead;
     if (options_.liveness)
-      dead = LUTHIER_TRY(findDead(object, function, summaries));
+      dead = LUTHIER_TRY(findDead(object, function, summaries, callWaits));
     if (options_.json)
       printJson(object, function, listing, dead);
     else
@@ -136,7 +143,7 @@ private:
   }
 
   static Result<std::vector<Dead>> findDead(const object::CodeObject &object, const analysis::Function &function,
-                                            analysis::CallSummaries &summaries) {
+                                            analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
     // A device function has what its caller has: all there is.
     RegSet registers = LiveSets::everything().active;
     if (function.isKernel())
@@ -149,12 +156,20 @@ private:
       d.active = registers - live.active;
       d.all = d.active - live.inactive;
     });
-    const auto waits =
-        analysis::Waits::compute(cfg, object.target(), {.kernel = function.isKernel(), .returned = {}});
+    const auto waits = analysis::Waits::compute(cfg, object.target(), callWaits.context(function.isKernel()));
     for (uint32_t block = 0; block < cfg.blocks().size(); ++block)
       waits.walk(block,
                  [&](const Instr &instr, const analysis::WaitState &state) { dead[cfg.indexOf(instr)].waits = state; });
     return dead;
+  }
+
+  /// "file:line", and the places that it was inlined into; empty when not known or not asked for.
+  std::string sourceOf(const Instr &instr) const {
+    std::string text;
+    if (lines_)
+      for (const object::SourceLocation &frame : lines_->framesAt(instr.address()))
+        text += fmt::format("{}{}:{}", text.empty() ? "" : ", inlined at ", frame.file, frame.line);
+    return text;
   }
 
   static unsigned count(const RegSet &set, Reg first, Reg end) {
@@ -166,9 +181,9 @@ private:
 
   static std::string describe(const Dead &d) {
     const unsigned vgprs = count(d.active, Reg::V0, Reg::A0), all = count(d.all, Reg::V0, Reg::A0);
-    std::string text = fmt::format("dead: {} SGPRs {}, {} VGPRs {}", count(d.active, Reg::S0, Reg::VccLo),
-                                   shortList(d.active, Reg::S0, Reg::VccLo), vgprs,
-                                   shortList(d.active, Reg::V0, Reg::A0));
+    std::string text =
+        fmt::format("dead: {} SGPRs {}, {} VGPRs {}", count(d.active, Reg::S0, Reg::VccLo),
+                    shortList(d.active, Reg::S0, Reg::VccLo), vgprs, shortList(d.active, Reg::V0, Reg::A0));
     if (all != vgprs)
       text += fmt::format(" ({} in all lanes)", all);
     if (const std::string acc = shortList(d.active, Reg::A0, Reg::End); !acc.empty())
@@ -177,8 +192,8 @@ private:
     for (unsigned n = 0; n < analysis::kCounters; ++n) {
       const auto counter = static_cast<analysis::Counter>(n);
       if (const unsigned most = d.waits.most(counter))
-        flight += fmt::format(" {}({})", toString(counter),
-                              most == analysis::WaitState::kMany ? "?" : std::to_string(most));
+        flight +=
+            fmt::format(" {}({})", toString(counter), most == analysis::WaitState::kMany ? "?" : std::to_string(most));
     }
     if (!flight.empty())
       text += "; in flight:" + flight;
@@ -193,11 +208,11 @@ private:
                  const std::vector<Dead> &dead) {
     const object::Symbol &symbol = function.symbol();
     const Cfg &cfg = function.cfg();
-    std::string text =
-        fmt::format("{}{} {} ({}): {} instructions, {} blocks\n", first_ ? "" : "\n",
-                    function.isKernel() ? "kernel" : "device function", demangle(symbol.name), object.targetId(),
-                    cfg.instrs().size(), cfg.blocks().size());
+    std::string text = fmt::format("{}{} {} ({}): {} instructions, {} blocks\n", first_ ? "" : "\n",
+                                   function.isKernel() ? "kernel" : "device function", demangle(symbol.name),
+                                   object.targetId(), cfg.instrs().size(), cfg.blocks().size());
     first_ = false;
+    std::string lastLine;
     for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
       const Block &block = cfg.blocks()[n];
       std::string from;
@@ -209,9 +224,14 @@ private:
                           block.reachable ? "" : ", unreachable");
       for (uint32_t k = block.first; k <= block.last(); ++k) {
         const Instr &instr = cfg.instrs()[k];
+        if (std::string line = sourceOf(instr); !line.empty() && line != lastLine) {
+          text += fmt::format("; {}\n", line);
+          lastLine = std::move(line);
+        }
         if (!dead.empty())
           text += fmt::format("                                    ; {}\n", describe(dead[k]));
-        std::string line = fmt::format("  {:>8x}: {:<23} {}", instr.address(), hexBytes(instr.bytes()), listing.text(instr));
+        std::string line =
+            fmt::format("  {:>8x}: {:<23} {}", instr.address(), hexBytes(instr.bytes()), listing.text(instr));
         if (k == block.last())
           if (const std::string remark = listing.remark(block); !remark.empty())
             line += "  ; " + remark;
@@ -248,6 +268,8 @@ private:
                              {"bytes", hexBytes(instr.bytes())},
                              {"opcode", instr.mnemonic()},
                              {"text", listing.text(instr)}};
+        if (const std::string source = sourceOf(instr); !source.empty())
+          line["source"] = source;
         if (!dead.empty()) {
           const Dead &d = dead[k];
           line["dead"] = {{"sgprs", shortList(d.active, Reg::S0, Reg::VccLo)},
@@ -268,6 +290,7 @@ private:
 
   const DisasmOptions &options_;
   bool first_ = true;
+  const object::SourceLines *lines_ = nullptr;
   std::map<std::string, analysis::Budget> budgets_;
   std::map<std::string, uint64_t> kernels_;
 };
@@ -280,13 +303,16 @@ void addDisasmCommand(CLI::App &root, Invocation &invocation) {
   command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
       ->required()
       ->type_name("");
-  CLI::Option *kernel =
-      command->add_option("--kernel", options->kernel, "Only this kernel: its name, or a part of it")->type_name("NAME");
-  command->add_option("--function", options->function, "Only this device function")->type_name("NAME")->excludes(kernel);
+  CLI::Option *kernel = command->add_option("--kernel", options->kernel, "Only this kernel: its name, or a part of it")
+                            ->type_name("NAME");
+  command->add_option("--function", options->function, "Only this device function")
+      ->type_name("NAME")
+      ->excludes(kernel);
   command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
       ->type_name("T");
-  CLI::Option *liveness = command->add_flag(
-      "--liveness", options->liveness, "Before each instruction: registers that are dead, and loads in flight");
+  CLI::Option *liveness = command->add_flag("--liveness", options->liveness,
+                                            "Before each instruction: registers that are dead, and loads in flight");
+  command->add_flag("--source", options->source, "Lines of the source, if the file has them (hipcc -g)");
   CLI::Option *json = command->add_flag("--json", options->json, "Print JSON");
   command
       ->add_flag("--liveness-summary", options->summary,
@@ -295,7 +321,8 @@ void addDisasmCommand(CLI::App &root, Invocation &invocation) {
       ->excludes(json);
   command->footer(
       "NAME may be a symbol, a name as in the source with or without arguments, or a part that only one function has.\n"
-      "Dead registers are those that the kernel has and does not need: VGPRs are counted in the lanes that EXEC has on.");
+      "Dead registers are those that the kernel has and does not need: VGPRs are counted in the lanes that EXEC has "
+      "on.");
   command->callback([options, &invocation] { invocation.exitStatus = Disassembly(*options).run(); });
 }
 

@@ -47,7 +47,8 @@ Result<void> draw(const std::string &graph, const std::string &path, const std::
   if (!written)
     return written.error();
   if (failed == ENOENT)
-    return makeErrorCode(failed, "cannot draw {}: there is no program `dot`; install Graphviz, or write a .dot file", path);
+    return makeErrorCode(failed, "cannot draw {}: there is no program `dot`; install Graphviz, or write a .dot file",
+                         path);
   if (failed)
     return makeErrorCode(failed, "cannot start dot: {}", strerror(failed));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
