@@ -168,7 +168,8 @@ private:
     std::string text;
     if (lines_)
       for (const object::SourceLocation &frame : lines_->framesAt(instr.address()))
-        text += fmt::format("{}{}:{}", text.empty() ? "" : ", inlined at ", frame.file, frame.line);
+        if (frame.line) // 0: the compiler's own
+          text += fmt::format("{}{}:{}", text.empty() ? "" : ", inlined at ", frame.file, frame.line);
     return text;
   }
 

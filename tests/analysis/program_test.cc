@@ -120,6 +120,9 @@ TEST_P(Functions, Recursion) {
   EXPECT_TRUE(loaded_.node("odd").recursive);
   EXPECT_TRUE(loaded_.node("itself").recursive);
   EXPECT_FALSE(loaded_.node("recursive").recursive);
+  EXPECT_TRUE(loaded_.node("recursive").unboundedStack);
+  EXPECT_TRUE(loaded_.node("indirect").unboundedStack);
+  EXPECT_FALSE(loaded_.node("direct").unboundedStack);
   EXPECT_FALSE(loaded_.node("leaf").recursive);
   EXPECT_EQ(loaded_.node("even").component, loaded_.node("odd").component);
   EXPECT_LT(loaded_.node("even").component, loaded_.node("recursive").component);
