@@ -89,7 +89,9 @@ Occupancy occupancy(const Target &target, const ResourceUse &use) {
     limitGroups(kBarriers * (target.sgprFile ? 1 : 2), OccupancyLimit::Workgroups);
     limitGroups(target.maxWavesPerSimd * simds / waves, OccupancyLimit::Workgroups);
   }
-  if (use.ldsBytes)
+  if (use.ldsBytes > target.ldsBytes) // also what is too large to be rounded up
+    limit(0, OccupancyLimit::Lds);
+  else if (use.ldsBytes)
     limitGroups(target.ldsBytes / alignUp(use.ldsBytes, target.ldsGranule), OccupancyLimit::Lds);
   return result;
 }
