@@ -96,6 +96,12 @@ struct Decoder::Impl {
 
   Operand *spaceForOperands(InstrSequence &sequence, size_t count);
   RegRange *spaceForRegs(InstrSequence &sequence, size_t count);
+  void start() {
+    operands = operandsEnd = nullptr;
+    regs = regsEnd = nullptr;
+  }
+  /// Appends the instruction at the start of `rest` to the sequence.
+  Result<const Form *> append(InstrSequence &sequence, std::span<const uint8_t> rest, uint64_t address, bool indexing);
   /// `indexedEverywhere` is set where indexing of VGPRs goes on beyond a block, and makes it so for all when set
   /// before.
   Result<InstrSequence> decode(std::span<const uint8_t> bytes, uint64_t address, bool &indexedEverywhere);
@@ -333,33 +339,45 @@ Result<InstrSequence> Decoder::decode(std::span<const uint8_t> bytes, uint64_t a
   return sequence;
 }
 
+Result<const Form *> Decoder::Impl::append(InstrSequence &sequence, std::span<const uint8_t> rest, uint64_t address,
+                                           bool indexing) {
+  uint64_t size = 0;
+  inst.clear();
+  const bool valid = mc->decode(rest, address, inst, size);
+  if (!valid || !formOf(inst.getOpcode()).size)
+    return makeError("{:#x}: {} is no instruction of {}", address,
+                     rest.size() < 4 ? "what is left" : fmt::format("{:08x}", wordAt(rest.data())), target.name);
+  const Form &row = formOf(inst.getOpcode());
+  Instr &instr = sequence.instrs_.emplace_back();
+  instr.address_ = address;
+  instr.bytes_ = rest.data();
+  instr.size_ = static_cast<uint8_t>(size);
+  fill(sequence, instr, row, indexing && (row.properties & static_cast<uint32_t>(Property::Vector)));
+  return &row;
+}
+
 Result<InstrSequence> Decoder::Impl::decode(std::span<const uint8_t> bytes, uint64_t address, bool &indexedEverywhere) {
   InstrSequence sequence;
-  operands = operandsEnd = nullptr;
-  regs = regsEnd = nullptr;
+  start();
   const size_t end = withoutPadding(bytes);
   sequence.instrs_.reserve(end / 6 + 1);
   bool indexing = indexedEverywhere;
   for (size_t at = 0; at < end;) {
-    uint64_t size = 0;
-    inst.clear();
-    const std::span<const uint8_t> rest = bytes.subspan(at);
-    if (!mc->decode(rest, address + at, inst, size))
-      return makeError("{:#x}: {:08x} is no instruction of {}", address + at, wordAt(rest.data()), target.name);
-    const Form &row = formOf(inst.getOpcode());
-    if (!row.size)
-      return makeError("{:#x}: {:08x} has no mnemonic on {}", address + at, wordAt(rest.data()), target.name);
-    Instr &instr = sequence.instrs_.emplace_back();
-    instr.address_ = address + at;
-    instr.bytes_ = rest.data();
-    instr.size_ = static_cast<uint8_t>(size);
-    fill(sequence, instr, row, indexing && (row.properties & static_cast<uint32_t>(Property::Vector)));
-    at += size;
-    if (row.flags & (kIndexOn | kIndexOff))
-      indexing = indexedEverywhere || (row.flags & kIndexOn);
+    const Form *row = LUTHIER_TRY(append(sequence, bytes.subspan(at), address + at, indexing));
+    const Instr &instr = sequence.instrs_.back();
+    at += instr.size_;
+    if (row->flags & (kIndexOn | kIndexOff))
+      indexing = indexedEverywhere || (row->flags & kIndexOn);
     else if (indexing && (instr.is(Property::Terminator) || instr.is(Property::Call)))
       indexedEverywhere = true;
   }
+  return sequence;
+}
+
+Result<InstrSequence> Decoder::decodeOne(std::span<const uint8_t> bytes, uint64_t address) {
+  InstrSequence sequence;
+  impl_->start();
+  LUTHIER_TRY(impl_->append(sequence, bytes, address, false));
   return sequence;
 }
 

@@ -4,7 +4,6 @@
 // are the manual's business and live in isa/format.h.
 #pragma once
 
-#include "isa/registers.h"
 #include "support/result.h"
 
 #include <cstdint>
@@ -38,10 +37,6 @@ public:
 
   /// Every mnemonic that LLVM can print for any AMD GPU, without encoding suffix, sorted; some are not real.
   std::vector<std::string> mnemonicsOfAllTargets() const;
-
-  /// The registers that LLVM's description of the instruction names, implicit ones included; none when there is no
-  /// instruction. A destination whose old contents matter (v_fmac_f32, d16 loads) is read too.
-  std::vector<RegisterUse> registers(std::span<const uint8_t> bytes, uint64_t address);
 
 private:
   struct Impl;

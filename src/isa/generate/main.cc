@@ -196,7 +196,11 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
     // LLVM has registers that are written by index among the sources.
     if (n == 0 && (flags & kIndexedWrite))
       out = {out.index, Role::Destination, out.shape, true, true};
-    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset")))
+    if (mnemonic.starts_with("s_subvector_loop") && operand.name == Name::Sdst)
+      out = {out.index, Role::Destination, out.shape, true, true};
+    // Destinations that are sources too, of which LLVM says nothing.
+    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset") ||
+                   mnemonic == "v_pk_fmac_f16" || mnemonic == "v_cvt_pkaccum_u8_f32"))
       out.read = true;
     placeOf[n] = operands.size();
     operands.push_back(out);
@@ -205,6 +209,8 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
   for (unsigned n = 0; n < instruction.operands.size(); ++n)
     if (isOldDestination(instruction, n) && !(dppOrSdwa && instruction.operands[n].name == Name::Old))
       operands[placeOf.at(instruction.operands[n].tiedTo.value_or(0))].read = true;
+  if (mnemonic.starts_with("s_subvector_loop"))
+    std::ranges::reverse(operands);
   // In assembly, FLAT's address stands before the data, and an offset register before the base that it is added to.
   const bool flat =
       mnemonic.starts_with("flat_") || mnemonic.starts_with("global_") || mnemonic.starts_with("scratch_");
@@ -261,7 +267,7 @@ private:
     // A half of the loaded register, and what cannot be told from it.
     const bool d16 =
         mnemonic.find("_d16") != mnemonic.npos && (kind.properties & static_cast<uint32_t>(Property::Load));
-    if (mnemonic.starts_with("s_") && mnemonic.ends_with("_b64"))
+    if (mnemonic.starts_with("s_subvector_loop") || (mnemonic.starts_with("s_") && mnemonic.ends_with("_b64")))
       kind.flags |= kScalar64;
 
     Form form = {};
