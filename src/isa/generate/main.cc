@@ -199,8 +199,8 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
     if (mnemonic.starts_with("s_subvector_loop") && operand.name == Name::Sdst)
       out = {out.index, Role::Destination, out.shape, true, true};
     // Destinations that are sources too, of which LLVM says nothing.
-    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset") ||
-                   mnemonic == "v_pk_fmac_f16" || mnemonic == "v_cvt_pkaccum_u8_f32"))
+    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset") || mnemonic == "v_pk_fmac_f16" ||
+                   mnemonic == "v_cvt_pkaccum_u8_f32"))
       out.read = true;
     placeOf[n] = operands.size();
     operands.push_back(out);
