@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "luthier_command.h"
+#include "run_luthier.h"
 
 namespace luthier::cli {
 namespace {
@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(IsaCoverage, PrintsNumbersAndTheGraphicsList) {
-  const Outcome outcome = luthier("isa coverage gfx90a");
+  const Outcome outcome = runLuthier("isa coverage gfx90a");
   EXPECT_EQ(outcome.exitCode, 0);
   EXPECT_THAT(outcome.output,
               testing::MatchesRegex("gfx90a: ([0-9]+) of [0-9]+ compute opcodes implemented .100.0%.\n(.|\n)*"));
@@ -21,7 +21,7 @@ TEST(IsaCoverage, PrintsNumbersAndTheGraphicsList) {
 }
 
 TEST(IsaCoverage, PrintsJson) {
-  const Outcome outcome = luthier("isa coverage --json gfx90a");
+  const Outcome outcome = runLuthier("isa coverage --json gfx90a");
   EXPECT_EQ(outcome.exitCode, 0);
   const auto json = nlohmann::json::parse(outcome.output, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << outcome.output;
@@ -35,17 +35,17 @@ TEST(IsaCoverage, PrintsJson) {
 }
 
 TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
-  const Outcome unknown = luthier("isa coverage gfx123");
+  const Outcome unknown = runLuthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
-  EXPECT_EQ(luthier("isa coverage").exitCode, 2);
-  EXPECT_EQ(luthier("isa").exitCode, 2);
-  EXPECT_EQ(luthier("isa nothing").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa coverage").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa nothing").exitCode, 2);
 }
 
 TEST(IsaCoverage, ExplainsItself) {
-  EXPECT_THAT(luthier("isa --help").output, HasSubstr("coverage"));
-  const Outcome help = luthier("isa coverage --help");
+  EXPECT_THAT(runLuthier("isa --help").output, HasSubstr("coverage"));
+  const Outcome help = runLuthier("isa coverage --help");
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.output, AllOf(HasSubstr("TARGET"), HasSubstr("--json")));
 }

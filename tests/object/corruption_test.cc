@@ -90,8 +90,14 @@ TEST(Corruption, EveryByteOfAContainersTablesMayChange) {
   for (const char *name : {"host_compressed.o", "packed.bin"}) {
     SCOPED_TRACE(name);
     const std::vector<std::byte> whole = readTestFile(name);
-    for (size_t at = 0; at < std::min<size_t>(whole.size(), 5120); ++at)
+    // The ELF header, the beginning of the section with the bundle, the section headers.
+    const auto isTable = [&](size_t at) {
+      return at < 64 || (at >= 4096 && at < 4096 + 384) || at + 1536 > whole.size();
+    };
+    for (size_t at = 0; at < whole.size(); ++at)
       for (unsigned value : {0x00u, 0xffu, static_cast<unsigned>(whole[at]) + 1}) {
+        if (!isTable(at))
+          continue;
         std::vector<std::byte> bent = whole;
         bent[at] = static_cast<std::byte>(value);
         auto container = Container::parse(bent, "bent", {.limits = {.bytes = 1 << 20}});

@@ -1,19 +1,19 @@
-// Runs the built `luthier` and catches what it says.
+// Runs the luthier program that was built.
 #pragma once
 
 #include <cstdio>
 #include <string>
+
 #include <sys/wait.h>
 
 namespace luthier::cli {
 
 struct Outcome {
   int exitCode = -1;
-  std::string output; // both streams
+  std::string output; // both streams, unless the arguments redirect one
 };
 
-/// `arguments` as for a shell.
-inline Outcome luthier(const std::string &arguments) {
+inline Outcome runLuthier(const std::string &arguments) {
   Outcome outcome;
   FILE *pipe = popen((std::string("\"") + LUTHIER_PROGRAM + "\" " + arguments + " 2>&1").c_str(), "r");
   if (!pipe)
