@@ -91,6 +91,7 @@ struct Decoder::Impl {
   unsigned waveSize;
   std::unique_ptr<LlvmMc> mc;
   llvm::MCInst inst;
+  bool maybeSkipped = false; ///< the code has s_setvskip
   Operand *operands = nullptr, *operandsEnd = nullptr;
   RegRange *regs = nullptr, *regsEnd = nullptr;
 
@@ -127,7 +128,8 @@ Result<std::unique_ptr<Decoder>> Decoder::create(const Target &target, unsigned 
   if (waveSize != 64 && (waveSize != 32 || target.major < 10))
     return makeError("{} has no waves of {} lanes", target.name, waveSize);
   std::unique_ptr<LlvmMc> mc = LUTHIER_TRY(LlvmMc::create(target, waveSize));
-  return std::unique_ptr<Decoder>(new Decoder(std::unique_ptr<Impl>(new Impl{target, waveSize, std::move(mc), {}})));
+  return std::unique_ptr<Decoder>(
+      new Decoder(std::unique_ptr<Impl>(new Impl{target, waveSize, std::move(mc), {}, false})));
 }
 
 Operand *Decoder::Impl::spaceForOperands(InstrSequence &sequence, size_t count) {
@@ -235,8 +237,9 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add({Reg::M0, 1});
 
   // Which results leave something of their register as it was.
-  const bool half =
-      ((row.flags & kKeepsHalf) && target.major >= 9) || ((row.flags & kKeepsHalf10) && target.major >= 10);
+  const bool half = ((row.flags & kKeepsHalf) && target.major >= 9) ||
+                    ((row.flags & kKeepsHalf10) && target.major >= 10) ||
+                    ((row.flags & kSelectsHalf) && target.major >= 9 && (wordAt(out.bytes_) >> 14 & 1));
   bool keeps = half;
   bool dppWritesAll = true;
   const std::span<const OperandForm> forms = operandsOf(row);
@@ -315,6 +318,9 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add({Reg::S0, static_cast<uint16_t>(target.sgprs)});
     writes.add({Reg::S0, static_cast<uint16_t>(target.sgprs)});
   }
+  if (maybeSkipped && !out.is(Property::Scalar))
+    for (unsigned n = 0; n < writes.count; ++n)
+      reads.add(writes.ranges[n]);
   if (indexedVectors)
     out.properties_ |= static_cast<uint32_t>(Property::Indexed);
   for (unsigned n = 0; n < writes.count; ++n)
@@ -331,11 +337,12 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
 
 Result<InstrSequence> Decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   // Between s_set_gpr_idx_on and s_set_gpr_idx_off, VGPR operands are indexed. Compilers keep the two in one block; if
-  // they are not, any vector instruction may be affected.
-  bool everywhere = false;
-  InstrSequence sequence = LUTHIER_TRY(impl_->decode(bytes, address, everywhere));
-  if (everywhere)
-    return impl_->decode(bytes, address, everywhere);
+  // they are not, any vector instruction may be affected. The same goes for s_setvskip, which compilers do not use.
+  bool indexedEverywhere = false;
+  impl_->maybeSkipped = false;
+  InstrSequence sequence = LUTHIER_TRY(impl_->decode(bytes, address, indexedEverywhere));
+  if (indexedEverywhere || impl_->maybeSkipped)
+    return impl_->decode(bytes, address, indexedEverywhere);
   return sequence;
 }
 
@@ -366,6 +373,7 @@ Result<InstrSequence> Decoder::Impl::decode(std::span<const uint8_t> bytes, uint
     const Form *row = LUTHIER_TRY(append(sequence, bytes.subspan(at), address + at, indexing));
     const Instr &instr = sequence.instrs_.back();
     at += instr.size_;
+    maybeSkipped |= instr.is(Property::SkipMode);
     if (row->flags & (kIndexOn | kIndexOff))
       indexing = indexedEverywhere || (row->flags & kIndexOn);
     else if (indexing && (instr.is(Property::Terminator) || instr.is(Property::Call)))
@@ -377,6 +385,7 @@ Result<InstrSequence> Decoder::Impl::decode(std::span<const uint8_t> bytes, uint
 Result<InstrSequence> Decoder::decodeOne(std::span<const uint8_t> bytes, uint64_t address) {
   InstrSequence sequence;
   impl_->start();
+  impl_->maybeSkipped = false;
   LUTHIER_TRY(impl_->append(sequence, bytes, address, false));
   return sequence;
 }

@@ -4,6 +4,7 @@
 // are the manual's business and live in isa/format.h.
 #pragma once
 
+#include "isa/mnemonic.h"
 #include "support/result.h"
 
 #include <cstdint>
@@ -43,8 +44,5 @@ private:
   explicit Disassembler(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-/// Drops the suffix by which LLVM tells encodings of one instruction apart.
-std::string_view withoutEncodingSuffix(std::string_view mnemonic);
 
 } // namespace luthier::isa

@@ -38,6 +38,9 @@ TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
   const Outcome unknown = runLuthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
+  const Outcome notVirtual = runLuthier("isa coverage gfx1030");
+  EXPECT_EQ(notVirtual.exitCode, 2);
+  EXPECT_THAT(notVirtual.output, HasSubstr("the virtual GPU does not execute code of gfx1030; known: gfx90a"));
   EXPECT_EQ(runLuthier("isa coverage").exitCode, 2);
   EXPECT_EQ(runLuthier("isa").exitCode, 2);
   EXPECT_EQ(runLuthier("isa nothing").exitCode, 2);

@@ -41,6 +41,7 @@ constexpr std::pair<Property, const char *> kProperties[] = {
     {Property::Export, "Export"},
     {Property::Indexed, "Indexed"},
     {Property::IndexMode, "IndexMode"},
+    {Property::SkipMode, "SkipMode"},
     {Property::Dual, "Dual"},
 };
 
@@ -167,7 +168,9 @@ constexpr Row kGfx90a[] = {
     {"s_movreld_b64 s[4:5], s[8:9]", "m0 s[4:105] s[8:9]", "s[4:105]", "Scalar Indexed"},
     {"s_set_gpr_idx_on s0, 1", "m0 mode s0", "m0 mode", "Scalar IndexMode"},
     {"s_set_gpr_idx_idx s0", "m0 mode s0", "m0 mode", "Scalar IndexMode"},
+    {"s_set_gpr_idx_mode 3", "m0 mode", "m0 mode", "Scalar IndexMode"},
     {"s_set_gpr_idx_off", "mode", "mode", "Scalar IndexMode"},
+    {"s_setvskip s0, s1", "mode s0 s1", "mode", "Scalar SkipMode"},
     // SMEM
     {"s_load_dwordx2 s[0:1], s[40:41], 0x4", "s[40:41]", "s[0:1]", "Scalar Load"},
     {"s_load_dwordx16 s[0:15], s[40:41], s50", "s[40:41] s50", "s[0:15]", "Scalar Load"},
@@ -666,6 +669,21 @@ TEST(Decode, IndexModeAcrossBlocksWidensAll) {
                             "s_set_gpr_idx_off\ns_endpgm");
   EXPECT_EQ(names(code[0].writes()), words("v[0:255]"));
   EXPECT_EQ(names(code[3].writes()), words("v[2:255]"));
+}
+
+TEST(Decode, VectorInstructionsThatMaybeSkippedOverwriteNothingForSure) {
+  const Code code("gfx90a", "v_mov_b32 v0, v1\ns_setvskip s0, 1\nv_mov_b32 v2, v3\ns_mov_b32 s0, s1\ns_endpgm");
+  EXPECT_EQ(names(code[0].reads()), words("exec v0 v1"));
+  EXPECT_EQ(names(code[2].reads()), words("exec v2 v3"));
+  EXPECT_EQ(names(code[3].reads()), words("s1"));
+}
+
+// Bit 14 of VOP3 selects the half of a 16-bit result, also for instructions that the assembler gives no op_sel.
+TEST(Decode, HalfResultsBySelectionBit) {
+  const Code low("gfx90a", ".long 0xd11f0014\n.long 0x00000808"), high("gfx90a", ".long 0xd11f4014\n.long 0x00000808");
+  ASSERT_EQ(low[0].mnemonic(), "v_add_f16");
+  EXPECT_EQ(names(low[0].reads()), words("mode exec s8 s4"));
+  EXPECT_EQ(names(high[0].reads()), words("mode exec v20 s8 s4"));
 }
 
 TEST(Decode, PaddingIsLeftOut) {

@@ -263,6 +263,8 @@ private:
       const bool selects = has(Name::OpSel) && !has(Name::OpSelHi);
       const bool keeps = selects || mnemonic == "v_mac_f16" || mnemonic == "v_madak_f16" || mnemonic == "v_madmk_f16";
       kind.flags |= keeps ? kKeepsHalf : kKeepsHalf10;
+      if (instruction.size == 8 && !has(Name::DppCtrl) && !has(Name::DstUnused) && !has(Name::Imm))
+        kind.flags |= kSelectsHalf;
     }
     // A half of the loaded register, and what cannot be told from it.
     const bool d16 =
@@ -330,6 +332,12 @@ private:
         kind.flags |= kLdsLimitInM0;
     if (mnemonic.starts_with("s_quadmask") || mnemonic.starts_with("s_wqm"))
       add(writes, {Reg::Scc, 1});
+    if (mnemonic == "s_set_gpr_idx_mode")
+      add(reads, {Reg::M0, 1}); // of which it replaces some bits
+    if (mnemonic == "s_setvskip") {
+      reads = {{Reg::Mode, 1}};
+      writes = {{Reg::Mode, 1}};
+    }
     // What hardware registers are is known only with the operand.
     if (kind.flags & (kReadsHardware | kWritesHardware)) {
       reads.clear();
