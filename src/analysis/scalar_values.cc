@@ -66,7 +66,7 @@ public:
         for (uint32_t k = blocks[n].first; k <= blocks[n].last(); ++k)
           step(k, state);
         for (const Edge &edge : cfg_.successors(blocks[n]))
-          if (meet(in[edge.to], state)) {
+          if (cfg_.mayBeTaken(edge) && meet(in[edge.to], state)) {
             dirty[edge.to] = 1;
             again = true;
           }

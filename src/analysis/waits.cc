@@ -272,6 +272,8 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
         state = left ? *left : WaitState::unknown(target);
       }
       for (const Edge &edge : cfg.successors(blocks[n])) {
+        if (!cfg.mayBeTaken(edge))
+          continue;
         bool changed = !reached[edge.to];
         if (changed) {
           result.start_[edge.to] = state;

@@ -195,6 +195,17 @@ TEST(Cfg, ConstantsCrossBlocks) {
   EXPECT_EQ(shape(Code(source("s[4:5]", "s4", "s5")).cfg()), "0-2>1f 3-3>2f!call? 4-4>3f>1t 5-5!end");
 }
 
+TEST(Cfg, ConstantsCrossPadding) {
+  const Code code("s_getpc_b64 s[34:35]\n"
+                  "s_branch loop\n"
+                  "s_nop 0\n" // alignment, which nothing reaches
+                  "loop:\n"
+                  "s_swappc_b64 s[30:31], s[34:35]\n"
+                  "s_cbranch_scc0 loop\n"
+                  "s_endpgm");
+  EXPECT_EQ(code.cfg().blocks()[2].call, CallKind::Direct);
+}
+
 TEST(Cfg, TwoDefinitionsAreNone) {
   const Code code("s_getpc_b64 s[34:35]\n"
                   "s_cbranch_scc0 call\n"

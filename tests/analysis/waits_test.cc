@@ -149,6 +149,24 @@ TEST(Waits, LoopsReachABound) {
   EXPECT_EQ(before(code, 3), "");
 }
 
+TEST(Waits, PaddingBeforeALoopIsNoWayIntoIt) {
+  const Code code("s_branch loop\n" // 0
+                  "s_nop 0\n"       // 1: alignment, which nothing reaches
+                  "loop:\n"
+                  "s_cbranch_scc0 loop\n" // 2
+                  "s_endpgm");
+  EXPECT_EQ(before(code, 1), "vm* lgkm* exp*: any");
+  EXPECT_EQ(before(code, 2), "");
+  EXPECT_EQ(before(code, 3), "");
+  // With a jump to who knows where, it may be one.
+  const Code jump("s_branch loop\n"
+                  "s_nop 0\n"
+                  "loop:\n"
+                  "s_cbranch_scc0 loop\n"
+                  "s_setpc_b64 s[0:1]");
+  EXPECT_EQ(before(jump, 2), "vm* lgkm* exp*: any");
+}
+
 TEST(Waits, CallsLeaveTheUnknown) {
   const Code code("s_call_b64 s[30:31], 0x100\n"
                   "s_waitcnt vmcnt(0) lgkmcnt(0) expcnt(0)\n"
