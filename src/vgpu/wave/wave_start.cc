@@ -24,9 +24,9 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
   const Launch &launch = dispatch.launch();
   const Device &device = dispatch.device();
   const isa::Target &target = device.target();
-  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+  const KernelDescriptor descriptor = descriptorAt(launch.kernelObject);
 
-  state_.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprDescriptorGranule), 512);
+  state_.vgprCount = std::min<uint32_t>(descriptor.vgprs(target), 512);
   state_.mode = descriptor.mode();
   state_.lanes = target.waveSize;
   state_.stop = Stop::None;
@@ -42,7 +42,7 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
   state_.privateAperture = device.config().privateApertureBase;
   if (launch.privateSegmentSize)
     state_.scratchBytes = launch.scratch->bytesPerWave();
-  setUserRegisters(descriptor, launch);
+  setUserRegisters(descriptor, launch, target);
 
   vgprs_ = std::min<uint32_t>(state_.vgprCount, target.vgprs);
   accVgprs_ = state_.vgprCount > 8 && target.accVgprs ? std::min<uint32_t>(state_.vgprCount, target.accVgprs) : 0;
@@ -56,7 +56,8 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
 }
 
 /// User SGPRs in the order of their enable bits, then system SGPRs.
-void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch) {
+void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch,
+                                 const isa::Target &target) {
   uint8_t next = 0;
   auto push = [&](uint32_t value) { state_.s[next++] = value; };
   auto push64 = [&](uint64_t value) {
@@ -80,7 +81,7 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
     push64(launch.dispatchId);
   if (descriptor.flatScratchInit())
     push64(launch.scratch ? launch.scratch->base() : 0);
-  if (descriptor.privateSegmentSize())
+  if (descriptor.privateSegmentSizeSgpr())
     push(launch.privateSegmentSize);
   next = static_cast<uint8_t>(descriptor.userSgprs());
   for (unsigned d = 0; d < 3; ++d)
@@ -88,7 +89,7 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
       groupIdAt_[d] = next++;
   if (descriptor.workgroupInfo())
     groupInfoAt_ = next++;
-  if (descriptor.scratchOffset())
+  if (descriptor.usesScratch() && !KernelDescriptor::architectedFlatScratch(target))
     scratchOffsetAt_ = next++;
 }
 

@@ -41,7 +41,7 @@ private:
   /// Registers of work-item ids: at most x, y and z.
   using ItemIds = std::array<std::array<uint32_t, kMaxLanes>, 3>;
 
-  void setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch);
+  void setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch, const isa::Target &target);
   void fillItemIds(ItemIds &ids, const std::array<uint32_t, 3> &groupSize, uint32_t index) const;
 
   static constexpr uint8_t kNone = 0xff;
