@@ -48,6 +48,7 @@ struct Machine {
   Scheduler scheduler;
   Device device;
   uint64_t code;
+  size_t codeUsed = 0; ///< bytes of the last snippet
 };
 
 Machine &machine(const isa::Target &target) {
@@ -165,13 +166,22 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   auto code = assemble(target_, std::string(assembly) + "\ns_endpgm\n");
   if (!code)
     return testing::AssertionFailure() << code.error().message();
-  if (code->size() + kCodeOffset > kCodeBytes)
+  return runCode(*code);
+}
+
+testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
+                                           const std::function<void(Wave &, const Inst *)> &onStart) {
+  fault_ = {};
+  executed_ = 0;
+  if (code.size() + kCodeOffset > kCodeBytes)
     return testing::AssertionFailure() << "the snippet is too long";
 
   Machine &m = machine(target_);
   writeDescriptor(m.code);
-  memset(reinterpret_cast<void *>(m.code + kCodeOffset), 0, kCodeBytes - kCodeOffset);
-  memcpy(reinterpret_cast<void *>(m.code + kCodeOffset), code->data(), code->size());
+  memcpy(reinterpret_cast<void *>(m.code + kCodeOffset), code.data(), code.size());
+  memset(reinterpret_cast<void *>(m.code + kCodeOffset + code.size()), 0,
+         m.codeUsed - std::min(m.codeUsed, code.size()));
+  m.codeUsed = code.size();
   m.device.invalidateCode();
 
   Launch launch;
@@ -199,6 +209,8 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   w.scc = scc_;
   w.mode = mode_;
   std::copy(lds_.begin(), lds_.end(), w.lds);
+  if (onStart)
+    onStart(w, w.ip);
 
   unsigned turns = 0;
   while (group->run() != Workgroup::Progress::Finished && ++turns < kMaxTurns) {

@@ -27,6 +27,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -154,6 +155,9 @@ public:
 
   /// Assembles and runs. False, with the reason, when it does not assemble, faults, or does not end.
   testing::AssertionResult run(std::string_view assembly);
+  /// Runs machine code, which must end the wave. `onStart` sees the wave once its registers are set.
+  testing::AssertionResult runCode(std::span<const uint8_t> code,
+                                   const std::function<void(Wave &, const Inst *)> &onStart = {});
 
   /// Checks waits in all further runs (vgpu/wave/waits.h).
   void strictWaits(bool on) { strictWaits_ = on; }

@@ -1,0 +1,288 @@
+// operandsOf against what handlers do, for every form of every instruction that the virtual GPU executes. For one
+// execution with random registers and EXEC:
+//
+//   - only registers declared as written change, and of vector registers only active lanes, unless the instruction is
+//     declared as one that crosses lanes;
+//   - after everything that is not declared as read has been changed, inactive lanes of vector operands included, the
+//     instruction does the same: to registers declared as written, to memory, LDS and MODE, and to the flow of control.
+//
+// The second finds undeclared reads, and results declared as written that keep a part of what was there.
+
+#include "harness.h"
+#include "random_forms.h"
+#include "vgpu/exec/modes.h"
+#include "vgpu/wave/operands.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <optional>
+#include <set>
+
+namespace luthier::vgpu::test {
+namespace {
+
+using isa::RegisterFile;
+using isa::RegisterUse;
+
+/// Everything that an instruction can change, and EXEC as it was before.
+struct State {
+  uint32_t v[512][kMaxLanes];
+  uint32_t s[128];
+  bool scc;
+  uint32_t mode;
+  std::vector<uint8_t> lds, memory;
+};
+
+/// Registers by their place in State. Vector registers are declared for all lanes or for active ones.
+struct Declared {
+  bool readV[512] = {}, writtenV[512] = {}, readS[128] = {}, writtenS[128] = {}, readScc = false, writtenScc = false;
+  bool crossLane = false;
+
+  void add(const RegisterUse &use) {
+    for (unsigned n = use.first; n < unsigned(use.first) + use.count; ++n)
+      switch (use.file) {
+      case RegisterFile::Vector:
+      case RegisterFile::Accumulator: {
+        const unsigned reg = n + (use.file == RegisterFile::Accumulator ? kAccBase : 0);
+        readV[reg] |= use.read;
+        writtenV[reg] |= use.write;
+        break;
+      }
+      case RegisterFile::Scalar:
+        readS[n] |= use.read;
+        writtenS[n] |= use.write;
+        break;
+      case RegisterFile::Scc:
+        readScc |= use.read;
+        writtenScc |= use.write;
+        break;
+      }
+  }
+};
+
+constexpr unsigned kMarker = 98; ///< an SGPR that says whether the instruction behind was executed
+constexpr uint32_t kScratchPerLane = 256, kMemoryBytes = 16384, kLdsBytes = 16384;
+
+class OperandWalk : public testing::Test {
+protected:
+  static void SetUpTestSuite() {
+    auto made = InstructionMaker::create(*isa::findTarget("gfx90a"));
+    ASSERT_TRUE(made) << made.error().message();
+    maker_ = made->release();
+  }
+  static void TearDownTestSuite() { delete maker_; }
+
+  OperandWalk() {
+    t_.lds(kLdsBytes);
+    t_.scratch(kScratchPerLane);
+    memory_ = t_.buffer(kMemoryBytes);
+    flatScratch_ = t_.s64(kFlatScratch);
+  }
+
+  /// Random registers and memory, addresses where instructions expect them.
+  State start(const MadeInstruction &instruction, uint32_t seed) const {
+    State state;
+    std::minstd_rand random(seed);
+    const auto next = [&] { return static_cast<uint32_t>(random() ^ random() << 16); };
+    for (auto &reg : state.v)
+      for (uint32_t &lane : reg)
+        lane = next();
+    for (uint32_t &reg : state.s)
+      reg = next();
+    const auto set64 = [&](unsigned reg, uint64_t value) { memcpy(&state.s[reg], &value, 8); };
+    static constexpr uint64_t kExecs[] = {0x00ff00ff00ff00ff, 0x123456789abcdef0, ~0ull, 0x8000000000000001, 0};
+    set64(kExec, kExecs[seed % std::size(kExecs)]);
+    set64(kFlatScratch, flatScratch_);
+    set64(addresses::kScalar, memory_);
+    set64(addresses::kResource, memory_);
+    set64(addresses::kCode, t_.codeAddress() + instruction.bytes.size() + 4);
+    state.s[addresses::kResource + 2] = 4096;
+    state.s[addresses::kResource + 3] = 0x00077fac; // dwords of unsigned integers
+    state.s[addresses::kScalarOffset] = 32;
+    state.s[kM0] = 4;
+    state.s[kMarker] = 0;
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
+      const uint64_t address = memory_ + 128 * lane;
+      state.v[addresses::kVector][lane] = static_cast<uint32_t>(address);
+      state.v[addresses::kVector + 1][lane] = static_cast<uint32_t>(address >> 32);
+      state.v[addresses::kLds][lane] = 128 * lane;
+      state.v[addresses::kOffset][lane] = state.v[addresses::kOffset + 1][lane] = 32 + 16 * (lane & 7);
+    }
+    state.scc = next() >> 15 & 1;
+    state.mode = kDefaultMode;
+    state.lds.resize(kLdsBytes);
+    state.memory.resize(kMemoryBytes + size_t{kScratchPerLane} * kMaxLanes);
+    for (auto *bytes : {&state.lds, &state.memory})
+      for (uint8_t &byte : *bytes)
+        byte = static_cast<uint8_t>(next());
+    return state;
+  }
+
+  /// Runs the instruction, and gives the declared operands if asked for.
+  testing::AssertionResult execute(const MadeInstruction &instruction, State &state, Declared *declared = nullptr) {
+    std::vector<uint8_t> code = instruction.bytes;
+    for (const uint32_t word : {0xbe800081u | kMarker << 16, 0xbf810000u}) // s_mov_b32 marker, 1; s_endpgm
+      for (unsigned byte = 0; byte < 4; ++byte)
+        code.push_back(static_cast<uint8_t>(word >> 8 * byte));
+    for (unsigned reg = 0; reg < 512; ++reg)
+      std::ranges::copy(state.v[reg], t_.lanes(reg).begin());
+    for (unsigned reg = 0; reg < 128; ++reg)
+      t_.s(reg) = state.s[reg];
+    t_.scc(state.scc);
+    t_.mode(state.mode);
+    std::ranges::copy(state.lds, t_.ldsBytes().begin());
+    const size_t scratchBytes = state.memory.size() - kMemoryBytes;
+    memcpy(ExecTest::at<uint8_t>(memory_), state.memory.data(), kMemoryBytes);
+    memcpy(ExecTest::at<uint8_t>(t_.scratchBase()), state.memory.data() + kMemoryBytes, scratchBytes);
+    const auto result = t_.runCode(code, [&](Wave &w, const Inst *inst) {
+      if (!declared)
+        return;
+      const Operands operands = operandsOf(w, inst);
+      declared->crossLane = operands.crossLane;
+      for (const RegisterUse &use : operands.registers)
+        declared->add(placed(w, inst, use));
+    });
+    for (unsigned reg = 0; reg < 512; ++reg)
+      std::ranges::copy(t_.lanes(reg), state.v[reg]);
+    for (unsigned reg = 0; reg < 128; ++reg)
+      state.s[reg] = t_.s(reg);
+    state.scc = t_.scc();
+    state.mode = t_.mode();
+    std::ranges::copy(t_.ldsBytes(), state.lds.begin());
+    memcpy(state.memory.data(), ExecTest::at<uint8_t>(memory_), kMemoryBytes);
+    memcpy(state.memory.data() + kMemoryBytes, ExecTest::at<uint8_t>(t_.scratchBase()), scratchBytes);
+    return result;
+  }
+
+  static std::string nameV(unsigned reg) {
+    return reg < kAccBase ? registerName(RegisterFile::Vector, reg)
+                          : registerName(RegisterFile::Accumulator, reg - kAccBase);
+  }
+
+  /// What is wrong after one execution, empty if nothing.
+  static std::string undeclaredChange(const State &before, const State &after, const Declared &declared) {
+    uint64_t exec;
+    memcpy(&exec, &before.s[kExec], 8);
+    for (unsigned reg = 0; reg < 512; ++reg)
+      for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+        if (before.v[reg][lane] != after.v[reg][lane]) {
+          if (!declared.writtenV[reg])
+            return "changes " + nameV(reg);
+          if (!declared.crossLane && !(exec >> lane & 1))
+            return fmt::format("changes {} in inactive lane {}", nameV(reg), lane);
+        }
+    for (unsigned reg = 0; reg < 128; ++reg)
+      if (before.s[reg] != after.s[reg] && reg != kMarker && !declared.writtenS[reg])
+        return "changes " + registerName(RegisterFile::Scalar, reg);
+    if (before.scc != after.scc && !declared.writtenScc)
+      return "changes scc";
+    return "";
+  }
+
+  /// `state` with everything changed that is not declared as read.
+  static State changed(const State &state, const Declared &declared, uint32_t seed) {
+    State result = state;
+    std::minstd_rand random(seed);
+    uint64_t exec;
+    memcpy(&exec, &state.s[kExec], 8);
+    const auto other = [&] { return static_cast<uint32_t>(random() ^ random() << 16) | 1; };
+    for (unsigned reg = 0; reg < 512; ++reg)
+      for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+        if (!declared.readV[reg] || (!declared.crossLane && !(exec >> lane & 1)))
+          result.v[reg][lane] ^= other();
+    for (unsigned reg = 0; reg < kExec; ++reg)
+      if (!declared.readS[reg] && reg != kMarker)
+        result.s[reg] ^= other();
+    if (!declared.readScc)
+      result.scc = !result.scc;
+    return result;
+  }
+
+  /// What differs between two executions that differed in nothing declared as read, empty if nothing.
+  static std::string undeclaredRead(const State &before, const State &after, const State &otherBefore,
+                                    const State &otherAfter, const Declared &declared) {
+    uint64_t exec;
+    memcpy(&exec, &before.s[kExec], 8);
+    for (unsigned reg = 0; reg < 512; ++reg)
+      for (unsigned lane = 0; declared.writtenV[reg] && lane < kMaxLanes; ++lane) {
+        const uint32_t one = after.v[reg][lane], other = otherAfter.v[reg][lane];
+        const bool kept = one == before.v[reg][lane] && other == otherBefore.v[reg][lane];
+        if (one != other && !(kept && !(exec >> lane & 1)))
+          return fmt::format("{} in lane {} depends on an undeclared register", nameV(reg), lane);
+      }
+    for (unsigned reg = 0; reg < 128; ++reg)
+      if ((declared.writtenS[reg] || reg >= kExec) && after.s[reg] != otherAfter.s[reg])
+        return registerName(RegisterFile::Scalar, reg) + " depends on an undeclared register";
+    if (declared.writtenScc && after.scc != otherAfter.scc)
+      return "scc depends on an undeclared register";
+    if (after.s[kMarker] != otherAfter.s[kMarker])
+      return "the flow of control depends on an undeclared register";
+    if (after.mode != otherAfter.mode)
+      return "mode depends on an undeclared register";
+    if (after.lds != otherAfter.lds)
+      return "LDS depends on an undeclared register";
+    if (after.memory != otherAfter.memory)
+      return "memory depends on an undeclared register";
+    return "";
+  }
+
+  std::string check(const MadeInstruction &instruction, uint32_t seed) {
+    const State before = start(instruction, seed);
+    State state = before;
+    Declared declared;
+    if (const auto result = execute(instruction, state, &declared); !result)
+      return std::string("fails: ") + result.message();
+    if (std::string wrong = undeclaredChange(before, state, declared); !wrong.empty())
+      return wrong;
+    if (instruction.mnemonic == "s_memtime" || instruction.mnemonic == "s_memrealtime")
+      return ""; // the clock goes on
+    State otherBefore = changed(before, declared, seed + 1);
+    State other = otherBefore;
+    if (const auto result = execute(instruction, other); !result)
+      return std::string("fails when undeclared registers are changed: ") + result.message();
+    return undeclaredRead(before, state, otherBefore, other, declared);
+  }
+
+  ExecTest t_;
+  uint64_t memory_ = 0, flatScratch_ = 0;
+  static inline InstructionMaker *maker_;
+};
+
+/// Instructions that cannot be executed alone.
+const std::map<std::string_view, std::string_view> kSkipped = {};
+
+TEST_F(OperandWalk, EveryFormTouchesWhatItDeclares) {
+  std::map<std::string, std::string> wrong; // per mnemonic and kind of error, an example
+  unsigned forms = 0, executed = 0;
+  for (const isa::Opcode &opcode : maker_->universe().opcodes) {
+    if (kSkipped.contains(opcode.mnemonic))
+      continue;
+    for (const isa::OpcodeForm &form : opcode.forms) {
+      if (!maker_->implements(form))
+        continue;
+      ++forms;
+      static constexpr Operandry kOperands[] = {Operandry::Apart, Operandry::Scalar, Operandry::Mixed, Operandry::Mixed,
+                                                Operandry::Mixed};
+      for (uint32_t n = 0; n < std::size(kOperands); ++n) {
+        const MadeInstruction instruction = maker_->make(opcode, form, kOperands[n], forms * 16 + n);
+        ++executed;
+        if (const std::string what = check(instruction, forms + n); !what.empty())
+          wrong.try_emplace(opcode.mnemonic + " " + what.substr(0, 12), maker_->text(instruction) + ": " + what);
+      }
+    }
+  }
+  for (const auto &[key, what] : wrong)
+    ADD_FAILURE() << what;
+  printf("%u forms, %u instructions executed\n", forms, executed);
+  EXPECT_GT(forms, 2000u);
+}
+
+TEST_F(OperandWalk, SkippedInstructionsExist) {
+  for (const auto &[mnemonic, reason] : kSkipped)
+    EXPECT_NE(maker_->universe().find(mnemonic), nullptr) << mnemonic;
+}
+
+} // namespace
+} // namespace luthier::vgpu::test

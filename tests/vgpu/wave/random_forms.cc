@@ -1,0 +1,228 @@
+#include "random_forms.h"
+
+#include "vgpu/wave/wave.h"
+
+#include <array>
+#include <cstring>
+
+namespace luthier::vgpu::test {
+
+using isa::field;
+using isa::Format;
+namespace src = isa::src;
+
+namespace {
+
+// Operands that are apart even when all have the widest size they come in.
+constexpr uint32_t kVdst = 64, kSdst = 20;
+constexpr uint32_t kVsrc[] = {32, 40, 96};
+constexpr uint32_t kSsrc[] = {24, 28, 36};
+
+void put(uint64_t &bits, unsigned low, unsigned width, uint64_t value) {
+  const uint64_t mask = ((1ull << width) - 1) << low;
+  bits = (bits & ~mask) | (value << low & mask);
+}
+
+std::array<uint8_t, 16> bytesOf(uint64_t bits) {
+  std::array<uint8_t, 16> bytes{};
+  memcpy(bytes.data(), &bits, sizeof bits);
+  return bytes;
+}
+
+} // namespace
+
+Result<std::unique_ptr<InstructionMaker>> InstructionMaker::create(const isa::Target &target) {
+  std::unique_ptr<InstructionMaker> maker(new InstructionMaker(target));
+  maker->universe_ = LUTHIER_TRY(isa::opcodeUniverse(target));
+  maker->disassembler_ = LUTHIER_TRY(isa::Disassembler::create(target));
+  return maker;
+}
+
+bool InstructionMaker::implements(const isa::OpcodeForm &form) {
+  Inst inst;
+  decoder_.decode(bytesOf(form.bits), 0, inst);
+  return Decoder::implements(inst);
+}
+
+bool InstructionMaker::fits(uint64_t bits) {
+  const auto bytes = bytesOf(bits);
+  const auto what = disassembler_->disassemble(bytes, 0);
+  if (!what || what->mnemonic != mnemonic_ || what->form != form_)
+    return false;
+  Inst inst;
+  decoder_.decode(bytes, 0, inst);
+  return Decoder::implements(inst);
+}
+
+void InstructionMaker::fill(uint64_t &bits, unsigned low, unsigned width, std::initializer_list<uint32_t> values) {
+  for (const uint32_t value : values) {
+    uint64_t changed = bits;
+    put(changed, low, width, value);
+    if (fits(changed)) {
+      bits = changed;
+      return;
+    }
+  }
+}
+
+void InstructionMaker::fillModifiers(uint64_t &bits, std::initializer_list<unsigned> positions) {
+  if (operands_ == Operandry::Apart)
+    return;
+  for (const unsigned position : positions)
+    if (random_() % 3 == 0 && fits(bits ^ 1ull << position))
+      bits ^= 1ull << position;
+}
+
+uint32_t InstructionMaker::any(std::initializer_list<uint32_t> values) {
+  return values.begin()[random_() / 7 % values.size()];
+}
+
+/// `wide`: the field has 9 bits and may name VGPRs.
+uint32_t InstructionMaker::source(unsigned n, bool wide) {
+  switch (operands_) {
+  case Operandry::Apart:
+    return wide ? src::kVgpr0 + kVsrc[n] : kSsrc[n];
+  case Operandry::Scalar:
+    return wide && n > 0 ? src::kVgpr0 + kVsrc[n] : kSsrc[n];
+  case Operandry::Mixed:
+    break;
+  }
+  if (wide && random_() / 7 % 2)
+    return any({src::kVgpr0 + kVdst, src::kVgpr0 + kVsrc[n], src::kVgpr0 + kVsrc[0], src::kVgpr0 + 3});
+  return any({kSsrc[n], kSsrc[0], kSdst, src::kVccLo, src::kVccLo + 1, src::kM0, src::kExecLo, src::kScc, src::kVccz,
+              src::kExecz, src::kLiteral, src::kIntZero + 5, src::kFloatFirst + 2, src::kSharedBase, kFlatScratch});
+}
+
+void InstructionMaker::fillMemory(uint64_t &bits, Format format) {
+  using namespace addresses;
+  switch (format) {
+  case Format::Smem:
+    fill(bits, 32, 21, {8});
+    fill(bits, 57, 7, {kScalarOffset});
+    fill(bits, 0, 6, {(mnemonic_.starts_with("s_buffer") ? kResource : kScalar) / 2});
+    fill(bits, 6, 7, {16, kSdst});
+    break;
+  case Format::Ds: {
+    const bool append = mnemonic_ == "ds_append" || mnemonic_ == "ds_consume";
+    fill(bits, 0, 8, {append ? 4u : 1u, 0});
+    fill(bits, 8, 8, {append ? 0u : mnemonic_.find('2') != std::string::npos ? 3u : 0u});
+    fill(bits, 32, 8, {kLds});
+    fill(bits, 40, 8, {kVsrc[0]});
+    fill(bits, 48, 8, {kVsrc[1]});
+    fill(bits, 56, 8, {operands_ == Operandry::Mixed ? kVsrc[0] : kVdst, kVdst});
+    fillModifiers(bits, {25});
+    break;
+  }
+  case Format::Flat: {
+    const bool scratch = field(bits, 14, 2) == 1, global = field(bits, 14, 2) == 2, off = field(bits, 48, 7) == 0x7f;
+    fill(bits, 0, 13, {16});
+    fill(bits, 32, 8, {scratch || (global && !off) ? kOffset : kVector});
+    if ((scratch || global) && !off)
+      fill(bits, 48, 7, {scratch ? kScalarOffset : kScalar});
+    fill(bits, 40, 8, {kVsrc[0]});
+    fill(bits, 56, 8, {operands_ == Operandry::Mixed ? kVsrc[0] : kVdst, kVdst});
+    fillModifiers(bits, {17, 55});
+    break;
+  }
+  case Format::Mubuf:
+  case Format::Mtbuf:
+    fill(bits, 0, 12, {16});
+    fill(bits, 32, 8, {kOffset});
+    fill(bits, 40, 8, {kVdst});
+    fill(bits, 48, 5, {kResource / 4});
+    fill(bits, 56, 8, {operands_ == Operandry::Apart ? src::kIntZero : kScalarOffset});
+    if (format == Format::Mtbuf)
+      fill(bits, 19, 7, {operands_ == Operandry::Mixed ? 4u | 4u << 4 : 14u | 7u << 4, 14 | 7 << 4});
+    fillModifiers(bits, {55});
+    break;
+  default:
+    break;
+  }
+}
+
+MadeInstruction InstructionMaker::make(const isa::Opcode &opcode, const isa::OpcodeForm &form, Operandry operands,
+                                       uint32_t seed) {
+  uint64_t bits = form.bits;
+  const auto example = disassembler_->disassemble(bytesOf(bits), 0);
+  mnemonic_ = opcode.mnemonic;
+  form_ = example ? example->form : 0;
+  operands_ = operands;
+  random_.seed(seed * 2654435761u + 12345);
+  const bool mixed = operands == Operandry::Mixed;
+  const uint32_t vdst = mixed ? any({kVdst, kVsrc[0], kVsrc[1]}) : kVdst;
+  const uint32_t sdst = mixed ? any({kSdst, kSsrc[0], src::kVccLo, src::kM0, src::kExecLo}) : kSdst;
+  const bool jumps = mnemonic_ == "s_setpc_b64" || mnemonic_ == "s_swappc_b64";
+  const uint32_t first = field(bits, 0, 9);
+  switch (form.format) {
+  case Format::Sop1:
+    fill(bits, 16, 7, {sdst, kSdst});
+    fill(bits, 0, 8, {jumps ? addresses::kCode : source(0, false), kSsrc[0]});
+    break;
+  case Format::Sop2:
+    fill(bits, 16, 7, {sdst, kSdst});
+    [[fallthrough]];
+  case Format::Sopc:
+    fill(bits, 0, 8, {source(0, false), kSsrc[0]});
+    fill(bits, 8, 8, {source(1, false), kSsrc[1]});
+    break;
+  case Format::Sopk:
+    fill(bits, 16, 7, {sdst, kSdst});
+    // A branch skips one instruction; HW_REG_MODE, its rounding bits.
+    fill(bits, 0, 16, {mnemonic_.find("reg") != std::string::npos ? 1u | 1u << 11 : 1u});
+    if (mnemonic_ == "s_setreg_imm32_b32")
+      put(bits, 32, 32, 2);
+    break;
+  case Format::Sopp:
+    fill(bits, 0, 16, {mnemonic_ == "s_set_gpr_idx_mode" ? 0u : 1u});
+    break;
+  case Format::Vop1:
+  case Format::Vop2:
+  case Format::Vopc:
+    if (form.format != Format::Vopc)
+      fill(bits, 17, 8, {vdst, kVdst});
+    if (form.format != Format::Vop1)
+      fill(bits, 9, 8, {mixed ? any({kVdst, kVsrc[1], kVsrc[0]}) : kVsrc[1]});
+    if (first == src::kSdwa || first == src::kDpp) {
+      fill(bits, 32, 8, {kVsrc[0]});
+      if (first == src::kDpp) {
+        if (mixed) // row_shr, wave_shl, row_mirror, row_bcast31, row_newbcast, quad_perm
+          fill(bits, 40, 9, {any({0x111, 0x130, 0x140, 0x143, 0x152, 0x1b})});
+        fillModifiers(bits, {51, 52, 54, 57, 62});
+      } else if (form.format == Format::Vopc) {
+        fill(bits, 40, 8, {mixed ? 0 : 0x80u | kSdst});
+        fillModifiers(bits, {48, 50, 51, 52, 53, 55, 57, 58, 59, 60, 63});
+      } else {
+        fillModifiers(bits, {40, 41, 42, 43, 44, 45, 46, 48, 49, 50, 51, 52, 53, 55, 56, 57, 58, 59, 60, 63});
+      }
+    } else {
+      fill(bits, 0, 9, {source(0, true), kSsrc[0]});
+    }
+    break;
+  case Format::Vop3:
+  case Format::Vop3p:
+    fill(bits, 0, 8, {vdst, kVdst});
+    fill(bits, 32, 9, {source(0, true), src::kVgpr0 + kVsrc[0], kSsrc[0]});
+    fill(bits, 41, 9, {source(1, true), src::kVgpr0 + kVsrc[1], kSsrc[1]});
+    fill(bits, 50, 9, {source(2, true), src::kVgpr0 + kVsrc[2], kSsrc[2]});
+    // VOP3B's SDST is where others have modifiers; which of the two it is shows in what LLVM accepts.
+    fill(bits, 8, 7, {kSdst});
+    if (field(bits, 8, 7) != kSdst)
+      fillModifiers(bits, {8, 9, 10, 11, 12, 13, 14});
+    fillModifiers(bits, {15, 59, 60, 61, 62, 63});
+    break;
+  default:
+    fillMemory(bits, form.format);
+  }
+  if (field(bits, 0, 8) == src::kLiteral && form.format <= Format::Vopc && form.format != Format::Sopk)
+    put(bits, 32, 32, 0x40490fdb);
+  const auto bytes = bytesOf(bits);
+  const auto made = disassembler_->disassemble(bytes, 0);
+  return {opcode.mnemonic, form.format,
+          made ? std::vector<uint8_t>(bytes.begin(), bytes.begin() + made->size) : std::vector<uint8_t>()};
+}
+
+std::string InstructionMaker::text(const MadeInstruction &instruction) {
+  return disassembler_->text(instruction.bytes, 0);
+}
+
+} // namespace luthier::vgpu::test
