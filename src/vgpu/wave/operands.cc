@@ -45,15 +45,31 @@ void correct(Operands &o, const Inst &inst) {
   if (name.starts_with("ds_") && !contains("append") && !contains("consume") && !contains("addtid") &&
       !contains("gws") && !contains("ordered"))
     std::erase_if(o.registers, [](const RegisterUse &use) { return use.implicit && use.first == kM0; });
-  // Results that leave a part of the destination as it was.
+  // Results that leave a part of the destination as it was, or are added to it.
   const bool sdwaPreserves = (inst.flags & kSdwa) && (inst.control >> 11 & 3) == 2;
   const bool half = (contains("_d16") && o.unit != MemoryUnit::None && !contains("store") && !contains("write")) ||
-                    (inst.flags & kOpSelDst) || (inst.row && (inst.row->traits & kKeepsHigh)) || sdwaPreserves;
-  if (half || name.starts_with("s_bitset") || name.starts_with("s_cmov") || name == "v_writelane_b32")
+                    (inst.flags & kOpSelDst) || (inst.row && (inst.row->traits & (kKeepsHigh | kAccumulates))) ||
+                    sdwaPreserves;
+  if (half || name.starts_with("s_bitset") || name.starts_with("s_cmov") || name == "v_writelane_b32" ||
+      name == "v_cvt_pkaccum_u8_f32")
     for (RegisterUse &use : o.registers)
       use.read |= use.write && !use.implicit;
   if (name.starts_with("s_quadmask"))
     o.registers.push_back({RegisterFile::Scc, 0, 1, false, true, true});
+  if (contains("_class_") && (inst.flags & kSdwa) && inst.sdst != kVcc) // the result is in SDST alone
+    std::erase_if(o.registers, [](const RegisterUse &use) { return use.implicit && use.write && use.first == kVcc; });
+  if (name == "s_setvskip") // alone among the SOPC instructions
+    std::erase_if(o.registers, [](const RegisterUse &use) { return use.file == RegisterFile::Scc; });
+  if (name == "s_set_gpr_idx_mode") // writes four bits of M0
+    for (RegisterUse &use : o.registers)
+      use.read |= use.first == kM0;
+  if (name.starts_with("s_movrel")) {
+    const uint16_t width = name.ends_with("b64") ? 2 : 1;
+    std::erase_if(o.registers, [](const RegisterUse &use) { return !use.implicit; });
+    o.registers.push_back({RegisterFile::Scalar, inst.dst, width, false, true, false});
+    if (inst.srcKind[0] == SrcKind::Scalar)
+      o.registers.push_back({RegisterFile::Scalar, static_cast<uint16_t>(inst.src[0].reg), width, true, false, false});
+  }
   // VCCZ as a source; EXEC is implied everywhere.
   for (unsigned n = 0; n < 3; ++n)
     if (inst.srcKind[n] == SrcKind::Special && inst.src[n].reg == isa::src::kVccz)
@@ -81,27 +97,67 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   return o;
 }
 
-RegisterUse placed(const Wave &w, const Inst *inst, const RegisterUse &use) {
+namespace {
+
+/// GPR indexing (modes.h): M0 moves the operands that it enables, each on its own. A use that stands for several
+/// operands becomes several. False when the destination is out of range, which makes the instruction do nothing.
+bool placeIndexed(const Wave &w, const Inst *inst, const RegisterUse &use, std::vector<RegisterUse> &uses) {
+  const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
+  const auto add = [&](bool moved, bool read, bool write) {
+    RegisterUse result = use;
+    result.read = read;
+    result.write = write;
+    if (moved)
+      result.first = static_cast<uint16_t>(use.first + index);
+    const bool inRange = result.first + use.count <= std::min<uint32_t>(w.vgprCount, kAccBase);
+    if (!inRange) // a source becomes v0
+      result.first = 0;
+    if (inRange || !write)
+      uses.push_back(result);
+    return inRange || !write;
+  };
+  // What the destination keeps, or adds to, is read where the destination is.
+  const bool accumulates = inst->row->traits & kAccumulates, isDst = use.write && use.first == inst->dst;
+  bool isSource = false;
+  for (unsigned n = 0; n < (accumulates ? 2u : 3u); ++n)
+    if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == use.first) {
+      isSource = true;
+      add(enabled >> n & 1, true, use.write && !isDst);
+    }
+  return (!isDst && isSource) || add(isDst && (enabled & 8), use.read, use.write);
+}
+
+/// s_movrels and s_movreld: M0 moves the source or the destination.
+void placeRelative(const Wave &w, bool destination, const RegisterUse &use, std::vector<RegisterUse> &uses) {
   RegisterUse result = use;
-  const std::string_view name = inst->row ? inst->row->mnemonic : "";
-  unsigned offset = 0;
-  if (use.file == RegisterFile::Vector && (w.mode & kGprIdxEn) && name.starts_with("v_")) {
-    const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
-    if (use.write)
-      offset = enabled & 8 ? index : 0;
-    else
-      for (unsigned n = 0; n < 3; ++n)
-        if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == use.first && (enabled >> n & 1))
-          offset = index;
-  } else if (use.file == RegisterFile::Scalar && !use.implicit && name.starts_with("s_movrel")) {
-    if (name.starts_with("s_movreld") ? use.write : use.read)
-      offset = w.s[kM0];
+  if (!use.implicit && use.write == destination) {
+    const uint64_t reg = uint64_t{use.first} + w.s[kM0];
+    const bool inRange = reg + use.count <= kFlatScratch;
+    if (!inRange && destination)
+      return;
+    result.first = inRange ? static_cast<uint16_t>(reg) : 0;
   }
-  const unsigned limit = use.file == RegisterFile::Scalar ? 128 : kAccBase;
-  if (offset > limit || use.first + offset + use.count > limit)
-    result.count = 0;
-  result.first = static_cast<uint16_t>(use.first + offset);
-  return result;
+  uses.push_back(result);
+}
+
+} // namespace
+
+std::span<const RegisterUse> placed(const Wave &w, const Inst *inst, const Operands &operands,
+                                    std::vector<RegisterUse> &storage) {
+  const std::string_view name = operands.mnemonic;
+  const bool indexed = (w.mode & kGprIdxEn) && inst->row && name.starts_with("v_");
+  const bool relative = name.starts_with("s_movrel");
+  if (!indexed && !relative)
+    return operands.registers;
+  storage.clear();
+  for (const RegisterUse &use : operands.registers)
+    if (relative)
+      placeRelative(w, name.starts_with("s_movreld"), use, storage);
+    else if (use.file != RegisterFile::Vector)
+      storage.push_back(use);
+    else if (!placeIndexed(w, inst, use, storage))
+      return {};
+  return storage;
 }
 
 std::string registerName(RegisterFile file, unsigned number) {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -35,8 +36,10 @@ struct Operands {
 /// Operands of `inst`, whose code must still be where it was decoded from.
 Operands operandsOf(const Wave &w, const Inst *inst);
 
-/// `use` as it is now: indexed registers (s_set_gpr_idx_on, s_movrels) moved by their index. Count 0: none at all.
-isa::RegisterUse placed(const Wave &w, const Inst *inst, const isa::RegisterUse &use);
+/// The registers as they are now: indexed ones (s_set_gpr_idx_on, s_movrels) moved by their index. `storage` may be
+/// used for them.
+std::span<const isa::RegisterUse> placed(const Wave &w, const Inst *inst, const Operands &operands,
+                                         std::vector<isa::RegisterUse> &storage);
 
 /// Name of a register of `use`, as assembly has it: "v3", "a0", "s12", "vcc_lo", "m0", "scc".
 std::string registerName(isa::RegisterFile file, unsigned number);

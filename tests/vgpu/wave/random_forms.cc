@@ -1,5 +1,6 @@
 #include "random_forms.h"
 
+#include "vgpu/exec/row.h"
 #include "vgpu/wave/wave.h"
 
 #include <array>
@@ -31,6 +32,15 @@ std::array<uint8_t, 16> bytesOf(uint64_t bits) {
 
 } // namespace
 
+uint32_t bufferFormat(std::string_view mnemonic) {
+  const bool d16 = mnemonic.find("_d16") != std::string_view::npos;
+  const uint32_t data = mnemonic.ends_with("_xyzw")  ? (d16 ? 12 : 14)
+                        : mnemonic.ends_with("_xyz") ? 13
+                        : mnemonic.ends_with("_xy")  ? (d16 ? 5 : 11)
+                                                     : (d16 ? 2 : 4);
+  return data | 7 << 4; // floats
+}
+
 Result<std::unique_ptr<InstructionMaker>> InstructionMaker::create(const isa::Target &target) {
   std::unique_ptr<InstructionMaker> maker(new InstructionMaker(target));
   maker->universe_ = LUTHIER_TRY(isa::opcodeUniverse(target));
@@ -49,19 +59,43 @@ bool InstructionMaker::fits(uint64_t bits) {
   const auto what = disassembler_->disassemble(bytes, 0);
   if (!what || what->mnemonic != mnemonic_ || what->form != form_)
     return false;
+  // Operands that an instruction cannot have are a comment in LLVM's text; examples have them too.
+  const unsigned wrong = wrongOperands(bits);
+  if (wrong > wrong_)
+    return false;
   Inst inst;
   decoder_.decode(bytes, 0, inst);
-  return Decoder::implements(inst);
+  if (!Decoder::implements(inst))
+    return false;
+  wrong_ = wrong;
+  return true;
+}
+
+bool InstructionMaker::hasScalarResult(uint64_t bits) {
+  Inst inst;
+  decoder_.decode(bytesOf(bits), 0, inst);
+  return inst.row && (inst.row->traits & kWritesMask) && inst.row->dst != Type::Mask;
+}
+
+unsigned InstructionMaker::wrongOperands(uint64_t bits) {
+  const std::string text = disassembler_->text(bytesOf(bits), 0);
+  unsigned wrong = 0;
+  for (size_t at = text.find("/*Invalid"); at != std::string::npos; at = text.find("/*Invalid", at + 1))
+    ++wrong;
+  return wrong;
 }
 
 void InstructionMaker::fill(uint64_t &bits, unsigned low, unsigned width, std::initializer_list<uint32_t> values) {
+  unsigned wrong = ~0u; // with the best of the values so far
   for (const uint32_t value : values) {
     uint64_t changed = bits;
     put(changed, low, width, value);
-    if (fits(changed)) {
+    if (fits(changed) && wrong_ < wrong) {
       bits = changed;
-      return;
+      wrong = wrong_;
     }
+    if (wrong == 0)
+      return;
   }
 }
 
@@ -97,15 +131,15 @@ void InstructionMaker::fillMemory(uint64_t &bits, Format format) {
   using namespace addresses;
   switch (format) {
   case Format::Smem:
-    fill(bits, 32, 21, {8});
+    fill(bits, 32, 21, {field(bits, 17, 1) || field(bits, 14, 1) ? 8 : kScalarOffset});
     fill(bits, 57, 7, {kScalarOffset});
     fill(bits, 0, 6, {(mnemonic_.starts_with("s_buffer") ? kResource : kScalar) / 2});
     fill(bits, 6, 7, {16, kSdst});
     break;
   case Format::Ds: {
-    const bool append = mnemonic_ == "ds_append" || mnemonic_ == "ds_consume";
-    fill(bits, 0, 8, {append ? 4u : 1u, 0});
-    fill(bits, 8, 8, {append ? 0u : mnemonic_.find('2') != std::string::npos ? 3u : 0u});
+    const bool two = mnemonic_.find("read2") != std::string::npos || mnemonic_.find("write2") != std::string::npos ||
+                     mnemonic_.find("wrxchg2") != std::string::npos;
+    fill(bits, 0, 16, {two ? 1 | 3 << 8 : mnemonic_.find("swizzle") != std::string::npos ? 0x041fu : 16u});
     fill(bits, 32, 8, {kLds});
     fill(bits, 40, 8, {kVsrc[0]});
     fill(bits, 48, 8, {kVsrc[1]});
@@ -132,7 +166,7 @@ void InstructionMaker::fillMemory(uint64_t &bits, Format format) {
     fill(bits, 48, 5, {kResource / 4});
     fill(bits, 56, 8, {operands_ == Operandry::Apart ? src::kIntZero : kScalarOffset});
     if (format == Format::Mtbuf)
-      fill(bits, 19, 7, {operands_ == Operandry::Mixed ? 4u | 4u << 4 : 14u | 7u << 4, 14 | 7 << 4});
+      fill(bits, 19, 7, {bufferFormat(mnemonic_)});
     fillModifiers(bits, {55});
     break;
   default:
@@ -146,17 +180,22 @@ MadeInstruction InstructionMaker::make(const isa::Opcode &opcode, const isa::Opc
   const auto example = disassembler_->disassemble(bytesOf(bits), 0);
   mnemonic_ = opcode.mnemonic;
   form_ = example ? example->form : 0;
+  wrong_ = wrongOperands(bits);
   operands_ = operands;
   random_.seed(seed * 2654435761u + 12345);
   const bool mixed = operands == Operandry::Mixed;
   const uint32_t vdst = mixed ? any({kVdst, kVsrc[0], kVsrc[1]}) : kVdst;
   const uint32_t sdst = mixed ? any({kSdst, kSsrc[0], src::kVccLo, src::kM0, src::kExecLo}) : kSdst;
+  const bool relative = mnemonic_.starts_with("s_movrel");
   const bool jumps = mnemonic_ == "s_setpc_b64" || mnemonic_ == "s_swappc_b64";
   const uint32_t first = field(bits, 0, 9);
+  const auto select = [&] {
+    return mixed ? static_cast<uint32_t>(random_() / 7 % 7) : 6u;
+  }; // of SDWA: byte, word, dword
   switch (form.format) {
   case Format::Sop1:
-    fill(bits, 16, 7, {sdst, kSdst});
-    fill(bits, 0, 8, {jumps ? addresses::kCode : source(0, false), kSsrc[0]});
+    fill(bits, 16, 7, {relative ? kSdst : sdst, kSdst});
+    fill(bits, 0, 8, {jumps ? addresses::kCode : relative ? kSsrc[0] : source(0, false), kSsrc[0]});
     break;
   case Format::Sop2:
     fill(bits, 16, 7, {sdst, kSdst});
@@ -190,9 +229,16 @@ MadeInstruction InstructionMaker::make(const isa::Opcode &opcode, const isa::Opc
         fillModifiers(bits, {51, 52, 54, 57, 62});
       } else if (form.format == Format::Vopc) {
         fill(bits, 40, 8, {mixed ? 0 : 0x80u | kSdst});
-        fillModifiers(bits, {48, 50, 51, 52, 53, 55, 57, 58, 59, 60, 63});
+        fillModifiers(bits, {51, 52, 53, 55, 59, 60, 63});
       } else {
-        fillModifiers(bits, {40, 41, 42, 43, 44, 45, 46, 48, 49, 50, 51, 52, 53, 55, 56, 57, 58, 59, 60, 63});
+        fill(bits, 40, 3, {select()});
+        fill(bits, 43, 2, {mixed ? any({0, 1, 2}) : 0});
+        fillModifiers(bits, {45, 46, 51, 52, 53, 55, 59, 60, 63});
+      }
+      if (first == src::kSdwa) {
+        fill(bits, 48, 3, {select()});
+        if (form.format != Format::Vop1)
+          fill(bits, 56, 3, {select()});
       }
     } else {
       fill(bits, 0, 9, {source(0, true), kSsrc[0]});
@@ -204,9 +250,9 @@ MadeInstruction InstructionMaker::make(const isa::Opcode &opcode, const isa::Opc
     fill(bits, 32, 9, {source(0, true), src::kVgpr0 + kVsrc[0], kSsrc[0]});
     fill(bits, 41, 9, {source(1, true), src::kVgpr0 + kVsrc[1], kSsrc[1]});
     fill(bits, 50, 9, {source(2, true), src::kVgpr0 + kVsrc[2], kSsrc[2]});
-    // VOP3B's SDST is where others have modifiers; which of the two it is shows in what LLVM accepts.
-    fill(bits, 8, 7, {kSdst});
-    if (field(bits, 8, 7) != kSdst)
+    if (hasScalarResult(bits)) // VOP3B
+      fill(bits, 8, 7, {kSdst});
+    else
       fillModifiers(bits, {8, 9, 10, 11, 12, 13, 14});
     fillModifiers(bits, {15, 59, 60, 61, 62, 63});
     break;

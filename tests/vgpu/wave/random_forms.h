@@ -29,6 +29,9 @@ inline constexpr unsigned kResource = 44;     ///< s[44:47]: a buffer resource
 inline constexpr unsigned kScalarOffset = 50; ///< s50: a small offset
 } // namespace addresses
 
+/// Data and number format of a buffer that the instruction can access, as MTBUF encodes them (7 bits).
+uint32_t bufferFormat(std::string_view mnemonic);
+
 enum class Operandry : uint8_t {
   Apart,  ///< vector registers where possible, all different
   Scalar, ///< scalar sources where possible
@@ -58,6 +61,8 @@ private:
   void fillModifiers(uint64_t &bits, std::initializer_list<unsigned> positions);
   void fillMemory(uint64_t &bits, isa::Format format);
   bool fits(uint64_t bits);
+  bool hasScalarResult(uint64_t bits);
+  unsigned wrongOperands(uint64_t bits);
   uint32_t source(unsigned n, bool wide);
   uint32_t any(std::initializer_list<uint32_t> values);
 
@@ -67,6 +72,7 @@ private:
   // Of the instruction being made.
   std::string mnemonic_;
   uint32_t form_ = 0;
+  unsigned wrong_ = 0;
   Operandry operands_ = Operandry::Apart;
   std::minstd_rand random_;
 };
