@@ -192,6 +192,7 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
   launch.privateSegmentSize = scratchPerLane_;
   launch.scratch = ring_;
   launch.strictWaits = strictWaits_;
+  launch.poison = poison_;
   launch.trace = trace_;
 
   std::vector<OpcodeCount> counts(Decoder::kMaxOpcodes);

@@ -161,6 +161,8 @@ public:
 
   /// Checks waits in all further runs (vgpu/wave/waits.h).
   void strictWaits(bool on) { strictWaits_ = on; }
+  /// Overwrites dead registers in all further runs (vgpu/wave/poison.h).
+  void poison(std::shared_ptr<const Poison> poison) { poison_ = std::move(poison); }
   /// Traces all further runs into it.
   void trace(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }
 
@@ -188,6 +190,7 @@ private:
   uint64_t scratchBase_ = 0;
   std::shared_ptr<ScratchRing> ring_;
   bool strictWaits_ = false;
+  std::shared_ptr<const Poison> poison_;
   std::shared_ptr<Trace> trace_;
   Fault fault_;
   uint64_t executed_ = 0;

@@ -1,0 +1,103 @@
+#include "vgpu/wave/poison.h"
+
+#include "vgpu/wave/observer.h"
+
+#include <mutex>
+
+namespace luthier::vgpu {
+
+PoisonPlan PoisonPlan::of(const DeadRegisters &dead, const Wave &w) {
+  PoisonPlan plan;
+  // Beyond what is allocated, nothing can be needed.
+  const unsigned vgprs = std::min<uint32_t>(w.vgprCount, kAccBase);
+  for (unsigned n = 0; n < vgprs; ++n)
+    for (const Reg reg : {vgpr(n), agpr(n)}) {
+      const bool active = dead.active.contains(reg), inactive = dead.inactive.contains(reg);
+      const auto index = static_cast<uint16_t>(n + (isAccumulator(reg) ? kAccBase : 0));
+      if (active || inactive)
+        (active && inactive ? plan.all : active ? plan.active : plan.inactive).push_back(index);
+    }
+  const auto scalar = [&](Reg reg) {
+    if (dead.active.contains(reg) && dead.inactive.contains(reg))
+      plan.scalars.push_back(static_cast<uint16_t>(number(reg)));
+  };
+  for (Reg reg = Reg::S0; reg < Reg::Ttmp0; reg = reg + 1)
+    scalar(reg);
+  scalar(Reg::M0);
+  plan.scc = dead.active.contains(Reg::Scc) && dead.inactive.contains(Reg::Scc);
+  return plan;
+}
+
+const PoisonPlan &PoisonPlans::of(const Observation &observation, const Wave &w, const Inst *inst) {
+  {
+    std::shared_lock lock(mutex_);
+    if (const auto it = known_.find(inst); it != known_.end())
+      return *it->second;
+  }
+  auto plan = std::make_unique<PoisonPlan>(PoisonPlan::of(observation.poison->dead(observation.entry, w.pc(inst)), w));
+  std::lock_guard lock(mutex_);
+  return *known_.try_emplace(inst, std::move(plan)).first->second;
+}
+
+const std::array<WavePoisoner::Row, WavePoisoner::kRows> &WavePoisoner::rows() {
+  static const auto made = [] {
+    std::array<Row, kRows> rows;
+    // Signalling NaNs of float, double (by their high half) and half, all ones, infinity, the smallest integer,
+    // a misaligned address, zero.
+    static constexpr uint32_t kPatterns[] = {0x7f800001, 0xfff00001, 0x7c017c01, 0xffffffff,
+                                             0x7f800000, 0x80000000, 0xdeadbeef, 0};
+    uint64_t state = 0x9e3779b97f4a7c15;
+    for (unsigned row = 0; row < kRows; ++row)
+      for (uint32_t &lane : rows[row]) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        lane = row % 2 ? static_cast<uint32_t>(state >> 32) : kPatterns[row / 2 % std::size(kPatterns)];
+      }
+    return rows;
+  }();
+  return made;
+}
+
+WavePoisoner::WavePoisoner(Observation &observation, uint64_t waveNumber)
+    : observation_(observation), row_(static_cast<unsigned>((observation.poison->seed * 31 + waveNumber) % kRows)) {}
+
+const uint32_t *WavePoisoner::next() {
+  row_ = row_ + 1 == kRows ? 0 : row_ + 1;
+  return rows()[row_].data();
+}
+
+void WavePoisoner::setMask(uint64_t exec) {
+  if (exec == maskFor_)
+    return;
+  maskFor_ = exec;
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    mask_[lane] = exec >> lane & 1 ? ~0u : 0u;
+}
+
+void WavePoisoner::before(Wave &w, const Inst *inst) {
+  Recent &recent = recent_[reinterpret_cast<uintptr_t>(inst) / sizeof(Inst) % recent_.size()];
+  if (recent.inst != inst)
+    recent = {inst, &observation_.poisonPlans.of(observation_, w, inst)};
+  const PoisonPlan &plan = *recent.plan;
+  for (const uint16_t reg : plan.all)
+    memcpy(w.v[reg], next(), sizeof w.v[reg]);
+  if (!plan.active.empty() || !plan.inactive.empty())
+    setMask(w.exec());
+  for (const uint16_t reg : plan.active) {
+    const uint32_t *garbage = next();
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      w.v[reg][lane] = (w.v[reg][lane] & ~mask_[lane]) | (garbage[lane] & mask_[lane]);
+  }
+  for (const uint16_t reg : plan.inactive) {
+    const uint32_t *garbage = next();
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      w.v[reg][lane] = (w.v[reg][lane] & mask_[lane]) | (garbage[lane] & ~mask_[lane]);
+  }
+  if (!plan.scalars.empty()) {
+    const uint32_t *garbage = next();
+    for (size_t n = 0; n < plan.scalars.size(); ++n)
+      w.s[plan.scalars[n]] = garbage[n % kMaxLanes] + static_cast<uint32_t>(n & 1);
+  }
+  w.scc ^= plan.scc;
+}
+
+} // namespace luthier::vgpu
