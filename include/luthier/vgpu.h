@@ -119,9 +119,9 @@ struct DeadRegisters {
   RegSet active;   ///< in the lanes that EXEC has on there
   RegSet inactive; ///< in the other lanes; scalar registers are in both sets or in none
 };
-/// What is dead before the instruction at `pc` when the kernel whose code starts at `entry` runs; nothing where that is
-/// not known. Called on several threads at a time, once per instruction and launch.
-using DeadRegistersAt = std::function<DeadRegisters(uint64_t entry, uint64_t pc)>;
+/// What is dead before the instruction at `pc` when the kernel whose code starts at `entry` runs, if that is known.
+/// Called on several threads at a time, once per instruction and launch.
+using DeadRegistersAt = std::function<std::optional<DeadRegisters>(uint64_t entry, uint64_t pc)>;
 
 struct LaunchOptions {
   Size3 grid = {};      ///< in work-items, need not be a multiple of the workgroup

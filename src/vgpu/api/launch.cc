@@ -111,7 +111,7 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   launch.count = options.count;
   launch.strictWaits = options.strictWaits;
   if (options.poisonDead)
-    launch.poison = std::make_shared<Poison>(Poison{options.poisonDead, options.poisonSeed});
+    launch.poison = std::make_shared<Poison>(options.poisonDead, options.poisonSeed);
   if (!options.traceFile.empty())
     launch.trace = LUTHIER_TRY(Trace::open(options.traceFile, "", {options.traceFirstWave, options.traceLastWave}));
   if (options.onWaveEnd)

@@ -34,7 +34,11 @@ const PoisonPlan &PoisonPlans::of(const Observation &observation, const Wave &w,
     if (const auto it = known_.find(inst); it != known_.end())
       return *it->second;
   }
-  auto plan = std::make_unique<PoisonPlan>(PoisonPlan::of(observation.poison->dead(observation.entry, w.pc(inst)), w));
+  auto plan = std::make_unique<PoisonPlan>();
+  if (const auto dead = observation.poison->dead(observation.entry, w.pc(inst)))
+    *plan = PoisonPlan::of(*dead, w);
+  else
+    plan->known = false;
   std::lock_guard lock(mutex_);
   return *known_.try_emplace(inst, std::move(plan)).first->second;
 }
@@ -60,6 +64,13 @@ const std::array<WavePoisoner::Row, WavePoisoner::kRows> &WavePoisoner::rows() {
 WavePoisoner::WavePoisoner(Observation &observation, uint64_t waveNumber)
     : observation_(observation), row_(static_cast<unsigned>((observation.poison->seed * 31 + waveNumber) % kRows)) {}
 
+WavePoisoner::~WavePoisoner() {
+  Poison::Totals &totals = observation_.poison->totals;
+  totals.instructions += instructions_;
+  totals.unknown += unknown_;
+  totals.registers += registers_;
+}
+
 const uint32_t *WavePoisoner::next() {
   row_ = row_ + 1 == kRows ? 0 : row_ + 1;
   return rows()[row_].data();
@@ -78,6 +89,9 @@ void WavePoisoner::before(Wave &w, const Inst *inst) {
   if (recent.inst != inst)
     recent = {inst, &observation_.poisonPlans.of(observation_, w, inst)};
   const PoisonPlan &plan = *recent.plan;
+  instructions_ += 1;
+  unknown_ += !plan.known;
+  registers_ += plan.size();
   for (const uint16_t reg : plan.all)
     memcpy(w.v[reg], next(), sizeof w.v[reg]);
   if (!plan.active.empty() || !plan.inactive.empty())

@@ -13,6 +13,7 @@
 #include "vgpu/wave/wave.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <shared_mutex>
 #include <unordered_map>
@@ -25,6 +26,14 @@ struct Observation;
 struct Poison {
   DeadRegistersAt dead;
   uint64_t seed = 1;
+
+  /// What was done, of waves that are gone.
+  struct Totals {
+    std::atomic<uint64_t> instructions = 0; ///< executed by waves
+    std::atomic<uint64_t> unknown = 0;      ///< of these, those for which nothing is known
+    std::atomic<uint64_t> registers = 0;    ///< overwritten
+  };
+  mutable Totals totals = {};
 };
 
 /// What to overwrite before one instruction, by index into Wave::v and Wave::s.
@@ -34,8 +43,10 @@ struct PoisonPlan {
   std::vector<uint16_t> inactive; ///< in the others
   std::vector<uint16_t> scalars;
   bool scc = false;
+  bool known = true;
 
   static PoisonPlan of(const DeadRegisters &dead, const Wave &w);
+  size_t size() const { return all.size() + active.size() + inactive.size() + scalars.size() + scc; }
 };
 
 /// Plans of all instructions that a dispatch has executed, for all its waves.
@@ -52,6 +63,7 @@ private:
 class WavePoisoner {
 public:
   WavePoisoner(Observation &observation, uint64_t waveNumber);
+  ~WavePoisoner();
   void before(Wave &w, const Inst *inst);
 
 private:
@@ -65,6 +77,7 @@ private:
   unsigned row_;           ///< of the garbage to use next
   alignas(64) Row mask_{}; ///< EXEC as lanes, 0 or ~0
   uint64_t maskFor_ = 0;
+  uint64_t instructions_ = 0, unknown_ = 0, registers_ = 0;
   struct Recent {
     const Inst *inst = nullptr;
     const PoisonPlan *plan = nullptr;

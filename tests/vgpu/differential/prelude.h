@@ -136,10 +136,13 @@ FN u32 mbcnt(u64 m, u32 base) {
   extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(                         \
       const u8 *__restrict in, u8 *__restrict out, u8 *__restrict atom, u32 arg)
 #define SHARED __attribute__((shared))
+// The empty assembly statement is a store to clang 19's pass that sinks machine instructions: fences and barriers are
+// not, and it moves LDS loads behind them (docs/differential-test.md).
 #define BARRIER                                                                                                        \
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");                                                               \
   __builtin_amdgcn_s_barrier();                                                                                        \
-  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup")
+  __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");                                                               \
+  asm volatile("" : : : "memory")
 #define ATOMIC(op, T, index, value)                                                                                    \
   (void)__hip_atomic_fetch_##op((T *)(atom + ATOM_##op##_##T) + ((index) & 63), (T)(value), __ATOMIC_RELAXED,          \
                                 __HIP_MEMORY_SCOPE_AGENT)

@@ -18,8 +18,7 @@ protected:
   /// Claims `dead` before the instruction at `offset` bytes from the start; nothing elsewhere.
   void claim(uint64_t offset, const DeadRegisters &dead, uint64_t seed = 1) {
     const uint64_t at = t_.codeAddress() + offset;
-    t_.poison(std::make_shared<Poison>(
-        Poison{[=](uint64_t, uint64_t pc) { return pc == at ? dead : DeadRegisters(); }, seed}));
+    t_.poison(std::make_shared<Poison>([=](uint64_t, uint64_t pc) { return pc == at ? dead : DeadRegisters(); }, seed));
   }
   static RegSet set(std::initializer_list<Reg> regs) {
     RegSet result;
@@ -86,8 +85,8 @@ TEST_F(PoisonTest, GarbageDiffersAndIsRepeatable) {
   const RegSet dead = set({vgpr(1), vgpr(2)});
   std::vector<uint32_t> seen[3];
   for (unsigned run = 0; run < 3; ++run) {
-    t_.poison(std::make_shared<Poison>(
-        Poison{[=](uint64_t, uint64_t) { return DeadRegisters{dead, dead}; }, run == 2 ? 9u : 4u}));
+    t_.poison(
+        std::make_shared<Poison>([=](uint64_t, uint64_t) { return DeadRegisters{dead, dead}; }, run == 2 ? 9u : 4u));
     ASSERT_TRUE(t_.run("v_mov_b32 v10, v1\nv_mov_b32 v11, v1\nv_mov_b32 v12, v2"));
     for (unsigned reg = 10; reg <= 12; ++reg)
       seen[run].insert(seen[run].end(), t_.lanes(reg).begin(), t_.lanes(reg).end());
