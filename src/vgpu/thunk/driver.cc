@@ -144,7 +144,7 @@ void Driver::reportPoison() const {
     return;
   const Poison::Totals &totals = poison_->totals;
   writeBlock(fmt::format("overwrote {} dead registers before {} instructions; of {} more, liveness is not known",
-                         totals.registers.load(), totals.instructions - totals.unknown, totals.unknown.load()));
+                         totals.dead.load(), totals.instructions - totals.unknown, totals.unknown.load()));
 }
 
 void Driver::reportFault(std::string_view text) {

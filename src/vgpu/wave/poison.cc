@@ -1,5 +1,6 @@
 #include "vgpu/wave/poison.h"
 
+#include "vgpu/exec/modes.h"
 #include "vgpu/wave/observer.h"
 
 #include <mutex>
@@ -28,19 +29,75 @@ PoisonPlan PoisonPlan::of(const DeadRegisters &dead, const Wave &w) {
   return plan;
 }
 
-const PoisonPlan &PoisonPlans::of(const Observation &observation, const Wave &w, const Inst *inst) {
+const std::optional<DeadRegisters> &PoisonPlans::deadBefore(const Observation &observation, const Wave &w,
+                                                            const Inst *inst) {
+  const auto [known, isNew] = dead_.try_emplace(inst);
+  if (isNew)
+    known->second = observation.poison->dead(observation.entry, w.pc(inst));
+  return known->second;
+}
+
+namespace {
+
+Reg registerOf(isa::RegisterFile file, unsigned number) {
+  switch (file) {
+  case isa::RegisterFile::Vector:
+    return vgpr(number);
+  case isa::RegisterFile::Accumulator:
+    return agpr(number);
+  case isa::RegisterFile::Scc:
+    return Reg::Scc;
+  case isa::RegisterFile::Scalar:
+    break;
+  }
+  return sgpr(number);
+}
+
+/// Takes out of `dead` what is garbage already.
+void leaveOut(DeadRegisters &dead, const DeadRegisters &before, const Operands &last) {
+  RegSet written;
+  for (const isa::RegisterUse &use : last.registers)
+    for (unsigned n = use.first; use.write && n < unsigned{use.first} + use.count; ++n)
+      written.insert(registerOf(use.file, n));
+  dead.active -= before.active - written;
+  dead.inactive -= before.inactive - written;
+}
+
+/// Whether registers may change between instructions, or with this one, that it does not name: relative and stacked
+/// ones, and results that strict mode holds back and delivers.
+bool writesElsewhere(const Observation &observation, const Operands &o) {
+  const bool held = observation.strictWaits && (o.unit != MemoryUnit::None || o.mnemonic == "s_waitcnt");
+  return held || o.mnemonic.empty() || o.mnemonic.starts_with("s_movreld") || o.mnemonic.ends_with("_fork") ||
+         o.mnemonic == "s_cbranch_join";
+}
+
+} // namespace
+
+const PoisonPlan &PoisonPlans::of(Observation &observation, const Wave &w, const Inst *last, const Inst *inst) {
+  if (last && writesElsewhere(observation, observation.operands.of(w, last)))
+    last = nullptr;
+  const std::pair key(last, inst);
   {
     std::shared_lock lock(mutex_);
-    if (const auto it = known_.find(inst); it != known_.end())
-      return *it->second;
+    if (const auto it = plans_.find(key); it != plans_.end())
+      return it->second;
   }
-  auto plan = std::make_unique<PoisonPlan>();
-  if (const auto dead = observation.poison->dead(observation.entry, w.pc(inst)))
-    *plan = PoisonPlan::of(*dead, w);
-  else
-    plan->known = false;
   std::lock_guard lock(mutex_);
-  return *known_.try_emplace(inst, std::move(plan)).first->second;
+  const auto [known, isNew] = plans_.try_emplace(key);
+  if (!isNew)
+    return known->second;
+  PoisonPlan &plan = known->second;
+  if (const auto &dead = deadBefore(observation, w, inst)) {
+    DeadRegisters fresh = *dead;
+    if (last)
+      if (const auto &before = deadBefore(observation, w, last))
+        leaveOut(fresh, *before, observation.operands.of(w, last));
+    plan = PoisonPlan::of(fresh, w);
+    plan.dead = PoisonPlan::of(*dead, w).size();
+  } else {
+    plan.known = false;
+  }
+  return plan;
 }
 
 const std::array<WavePoisoner::Row, WavePoisoner::kRows> &WavePoisoner::rows() {
@@ -68,7 +125,7 @@ WavePoisoner::~WavePoisoner() {
   Poison::Totals &totals = observation_.poison->totals;
   totals.instructions += instructions_;
   totals.unknown += unknown_;
-  totals.registers += registers_;
+  totals.dead += dead_;
 }
 
 const uint32_t *WavePoisoner::next() {
@@ -85,13 +142,23 @@ void WavePoisoner::setMask(uint64_t exec) {
 }
 
 void WavePoisoner::before(Wave &w, const Inst *inst) {
+  const uint64_t exec = w.exec();
+  if (exec != lastExec_ || (w.mode & kModal) || instructions_ % kRefresh == 0)
+    last_ = nullptr;
+  lastExec_ = exec;
   Recent &recent = recent_[reinterpret_cast<uintptr_t>(inst) / sizeof(Inst) % recent_.size()];
-  if (recent.inst != inst)
-    recent = {inst, &observation_.poisonPlans.of(observation_, w, inst)};
-  const PoisonPlan &plan = *recent.plan;
+  if (recent.inst != inst || recent.last != last_)
+    recent = {last_, inst, &observation_.poisonPlans.of(observation_, w, last_, inst)};
+  last_ = inst;
   instructions_ += 1;
-  unknown_ += !plan.known;
-  registers_ += plan.size();
+  unknown_ += !recent.plan->known;
+  dead_ += recent.plan->dead;
+  overwrite(w, *recent.plan);
+  if (recent.plan->scc) // the wrong value; where it may be wrong already, any
+    w.scc = recent.last ? !w.scc : next()[0] & 1;
+}
+
+void WavePoisoner::overwrite(Wave &w, const PoisonPlan &plan) {
   for (const uint16_t reg : plan.all)
     memcpy(w.v[reg], next(), sizeof w.v[reg]);
   if (!plan.active.empty() || !plan.inactive.empty())
@@ -111,7 +178,6 @@ void WavePoisoner::before(Wave &w, const Inst *inst) {
     for (size_t n = 0; n < plan.scalars.size(); ++n)
       w.s[plan.scalars[n]] = garbage[n % kMaxLanes] + static_cast<uint32_t>(n & 1);
   }
-  w.scc ^= plan.scc;
 }
 
 } // namespace luthier::vgpu

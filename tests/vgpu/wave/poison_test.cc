@@ -87,7 +87,7 @@ TEST_F(PoisonTest, GarbageDiffersAndIsRepeatable) {
   for (unsigned run = 0; run < 3; ++run) {
     t_.poison(
         std::make_shared<Poison>([=](uint64_t, uint64_t) { return DeadRegisters{dead, dead}; }, run == 2 ? 9u : 4u));
-    ASSERT_TRUE(t_.run("v_mov_b32 v10, v1\nv_mov_b32 v11, v1\nv_mov_b32 v12, v2"));
+    ASSERT_TRUE(t_.run("v_mov_b32 v10, v1\nv_mov_b32 v1, 0\nv_mov_b32 v11, v1\nv_mov_b32 v12, v2"));
     for (unsigned reg = 10; reg <= 12; ++reg)
       seen[run].insert(seen[run].end(), t_.lanes(reg).begin(), t_.lanes(reg).end());
   }

@@ -77,8 +77,10 @@ bool InstructionMaker::hasScalarResult(uint64_t bits) {
   return inst.row && (inst.row->traits & kWritesMask) && inst.row->dst != Type::Mask;
 }
 
+std::string InstructionMaker::textOf(uint64_t bits) { return disassembler_->text(bytesOf(bits), 0); }
+
 unsigned InstructionMaker::wrongOperands(uint64_t bits) {
-  const std::string text = disassembler_->text(bytesOf(bits), 0);
+  const std::string text = textOf(bits);
   unsigned wrong = 0;
   for (size_t at = text.find("/*Invalid"); at != std::string::npos; at = text.find("/*Invalid", at + 1))
     ++wrong;
@@ -103,8 +105,8 @@ void InstructionMaker::fillModifiers(uint64_t &bits, std::initializer_list<unsig
   if (operands_ == Operandry::Apart)
     return;
   for (const unsigned position : positions)
-    if (random_() % 3 == 0 && fits(bits ^ 1ull << position))
-      bits ^= 1ull << position;
+    if (random_() % 3 == 0 && fits(bits ^ 1ull << position) && textOf(bits) != textOf(bits ^ 1ull << position))
+      bits ^= 1ull << position; // bits that LLVM ignores are none of an instruction
 }
 
 uint32_t InstructionMaker::any(std::initializer_list<uint32_t> values) {
@@ -174,7 +176,7 @@ void InstructionMaker::fillMemory(uint64_t &bits, Format format) {
   }
 }
 
-MadeInstruction InstructionMaker::make(const isa::Opcode &opcode, const isa::OpcodeForm &form, Operandry operands,
+MadeInstruction InstructionMaker::make(const isa::OpcodeEntry &opcode, const isa::OpcodeForm &form, Operandry operands,
                                        uint32_t seed) {
   uint64_t bits = form.bits;
   const auto example = disassembler_->disassemble(bytesOf(bits), 0);

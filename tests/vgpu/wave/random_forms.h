@@ -51,7 +51,7 @@ public:
   const isa::OpcodeUniverse &universe() const { return universe_; }
   /// Whether the virtual GPU executes it.
   bool implements(const isa::OpcodeForm &form);
-  MadeInstruction make(const isa::Opcode &opcode, const isa::OpcodeForm &form, Operandry operands, uint32_t seed);
+  MadeInstruction make(const isa::OpcodeEntry &opcode, const isa::OpcodeForm &form, Operandry operands, uint32_t seed);
   std::string text(const MadeInstruction &instruction);
 
 private:
@@ -62,6 +62,7 @@ private:
   void fillMemory(uint64_t &bits, isa::Format format);
   bool fits(uint64_t bits);
   bool hasScalarResult(uint64_t bits);
+  std::string textOf(uint64_t bits);
   unsigned wrongOperands(uint64_t bits);
   uint32_t source(unsigned n, bool wide);
   uint32_t any(std::initializer_list<uint32_t> values);
