@@ -207,6 +207,7 @@ void CallGraph::summarize() {
         all.reachesUnknown |= from.reachesUnknown;
         all.usesScratch |= from.usesScratch;
         all.usesLds |= from.usesLds;
+        all.unboundedStack |= from.unboundedStack || from.recursive;
       };
       merge(nodes_[order[k]]);
       for (uint32_t number : nodes_[order[k]].calls) {
@@ -227,6 +228,7 @@ void CallGraph::summarize() {
       node.reachesUnknown = all.reachesUnknown;
       node.usesScratch = all.usesScratch;
       node.usesLds = all.usesLds;
+      node.unboundedStack = all.unboundedStack || all.reachesUnknown;
     }
     begin = end;
   }

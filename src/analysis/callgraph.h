@@ -39,6 +39,7 @@ struct CallNode {
   bool reachesUnknown = false; ///< leaves what is known: indirectly with nothing to go to, or to what is no function
   bool usesScratch = false;    ///< accesses it, as far as instructions show
   bool usesLds = false;
+  bool unboundedStack = false; ///< recursion or unknown callees: no number of bytes is enough by what the code says
 };
 
 class CallGraph {

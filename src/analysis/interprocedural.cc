@@ -49,6 +49,20 @@ const Transfer *CallSummaries::compute(Entry &entry, const Function &function) {
   return &entry.transfer;
 }
 
+const WaitState *CallWaits::at(uint64_t address) {
+  if (const auto found = states_.find(address); found != states_.end())
+    return found->second ? &*found->second : nullptr;
+  const object::Symbol *symbol = program_->startingAt(address);
+  if (!symbol)
+    return nullptr;
+  states_[address]; // nothing yet: a recursive question gets null
+  const auto function = program_->function(*symbol);
+  if (!function)
+    return nullptr;
+  states_[address] = Waits::compute((*function)->cfg(), program_->object().target(), context(false)).atReturn();
+  return &*states_[address];
+}
+
 Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGraph &graph, const object::Symbol &root) {
   const uint32_t node = graph.find(root);
   if (node == CallGraph::kNone)

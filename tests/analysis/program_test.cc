@@ -120,6 +120,9 @@ TEST_P(Functions, Recursion) {
   EXPECT_TRUE(loaded_.node("odd").recursive);
   EXPECT_TRUE(loaded_.node("itself").recursive);
   EXPECT_FALSE(loaded_.node("recursive").recursive);
+  EXPECT_TRUE(loaded_.node("recursive").unboundedStack);
+  EXPECT_TRUE(loaded_.node("indirect").unboundedStack);
+  EXPECT_FALSE(loaded_.node("direct").unboundedStack);
   EXPECT_FALSE(loaded_.node("leaf").recursive);
   EXPECT_EQ(loaded_.node("even").component, loaded_.node("odd").component);
   EXPECT_LT(loaded_.node("even").component, loaded_.node("recursive").component);
@@ -204,6 +207,24 @@ TEST_P(Functions, SummariesAgreeWhicheverIsAskedFirst) {
   EXPECT_EQ(evenFirst, evenSecond);
   EXPECT_EQ(oddFirst, oddSecond);
   EXPECT_FALSE(first.at(0x10));
+}
+
+TEST_P(Functions, WaitsAcrossCalls) {
+  CallWaits waits(*loaded_.program);
+  const WaitState *leaf = waits.at(loaded_.symbol("leaf").address);
+  ASSERT_TRUE(leaf); // it waits for everything at its entry, except for stores where they have a counter of their own
+  EXPECT_EQ(leaf->most(Counter::Vm), 0u);
+  EXPECT_EQ(leaf->most(Counter::Lgkm), 0u);
+  EXPECT_FALSE(leaf->anyRegister());
+  const WaitState *even = waits.at(loaded_.symbol("even").address);
+  ASSERT_TRUE(even);
+  EXPECT_TRUE(even->anyRegister()); // recursive, and waits for nothing
+  EXPECT_FALSE(waits.at(0x10));
+
+  const Cfg &cfg = loaded_.cfg("direct");
+  const Waits inside = Waits::compute(cfg, loaded_.object->target(), waits.context(true));
+  EXPECT_FALSE(inside.atStart(1).anyRegister());
+  EXPECT_TRUE(Waits::compute(cfg, loaded_.object->target()).atStart(1).anyRegister());
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Functions, ::testing::Values("gfx803", "gfx906", "gfx90a", "gfx1030"));

@@ -1,11 +1,10 @@
 // `luthier isa coverage` from outside: what it prints, and how it ends.
 
-#include <cstdio>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+
+#include "run_luthier.h"
 
 namespace luthier::cli {
 namespace {
@@ -13,26 +12,8 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-struct Outcome {
-  int exitCode = -1;
-  std::string output; // both streams
-};
-
-Outcome luthier(const std::string &arguments) {
-  Outcome outcome;
-  FILE *pipe = popen((std::string("\"") + LUTHIER_PROGRAM + "\" " + arguments + " 2>&1").c_str(), "r");
-  if (!pipe)
-    return outcome;
-  char buffer[4096];
-  while (size_t size = fread(buffer, 1, sizeof buffer, pipe))
-    outcome.output.append(buffer, size);
-  const int status = pclose(pipe);
-  outcome.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
-
 TEST(IsaCoverage, PrintsNumbersAndTheGraphicsList) {
-  const Outcome outcome = luthier("isa coverage gfx90a");
+  const Outcome outcome = runLuthier("isa coverage gfx90a");
   EXPECT_EQ(outcome.exitCode, 0);
   EXPECT_THAT(outcome.output,
               testing::MatchesRegex("gfx90a: ([0-9]+) of [0-9]+ compute opcodes implemented .100.0%.\n(.|\n)*"));
@@ -40,7 +21,7 @@ TEST(IsaCoverage, PrintsNumbersAndTheGraphicsList) {
 }
 
 TEST(IsaCoverage, PrintsJson) {
-  const Outcome outcome = luthier("isa coverage --json gfx90a");
+  const Outcome outcome = runLuthier("isa coverage --json gfx90a");
   EXPECT_EQ(outcome.exitCode, 0);
   const auto json = nlohmann::json::parse(outcome.output, nullptr, false);
   ASSERT_FALSE(json.is_discarded()) << outcome.output;
@@ -54,20 +35,20 @@ TEST(IsaCoverage, PrintsJson) {
 }
 
 TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
-  const Outcome unknown = luthier("isa coverage gfx123");
+  const Outcome unknown = runLuthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
-  const Outcome notVirtual = luthier("isa coverage gfx1030");
+  const Outcome notVirtual = runLuthier("isa coverage gfx1030");
   EXPECT_EQ(notVirtual.exitCode, 2);
   EXPECT_THAT(notVirtual.output, HasSubstr("the virtual GPU does not execute code of gfx1030; known: gfx90a"));
-  EXPECT_EQ(luthier("isa coverage").exitCode, 2);
-  EXPECT_EQ(luthier("isa").exitCode, 2);
-  EXPECT_EQ(luthier("isa nothing").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa coverage").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa nothing").exitCode, 2);
 }
 
 TEST(IsaCoverage, ExplainsItself) {
-  EXPECT_THAT(luthier("isa --help").output, HasSubstr("coverage"));
-  const Outcome help = luthier("isa coverage --help");
+  EXPECT_THAT(runLuthier("isa --help").output, HasSubstr("coverage"));
+  const Outcome help = runLuthier("isa coverage --help");
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.output, AllOf(HasSubstr("TARGET"), HasSubstr("--json")));
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,7 +21,7 @@ struct r_debug;
 namespace luthier::vgpu {
 
 /// Addresses and names of the kernels (`NAME.kd`) in an AMD GPU ELF file; empty when the file is not one.
-std::vector<std::pair<uint64_t, std::string>> kernelSymbols(const std::vector<std::byte> &elf);
+std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std::byte> elf);
 
 /// A code object where it is loaded: its virtual addresses are `bias` less than those in memory.
 struct LoadedObject {

@@ -31,7 +31,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
   observation->poison = poison;
-  observation->entry = KernelDescriptor::at(launch.kernelObject).entry;
+  observation->entry = entryAt(launch.kernelObject);
   return observation;
 }
 

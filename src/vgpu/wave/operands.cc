@@ -11,75 +11,6 @@
 
 namespace luthier::vgpu {
 
-<<<<<<< HEAD
-using isa::RegisterFile;
-using isa::RegisterUse;
-
-namespace {
-
-MemoryUnit unitOf(std::string_view name, const Inst &inst) {
-  struct Prefix {
-    std::string_view text;
-    MemoryUnit unit;
-  };
-  static constexpr Prefix kPrefixes[] = {
-      {"global_", MemoryUnit::Global},       {"flat_", MemoryUnit::Flat},       {"scratch_", MemoryUnit::Scratch},
-      {"buffer_", MemoryUnit::Buffer},       {"tbuffer_", MemoryUnit::Buffer},  {"ds_", MemoryUnit::Lds},
-      {"s_load_", MemoryUnit::Scalar},       {"s_buffer_", MemoryUnit::Scalar}, {"s_store_", MemoryUnit::Scalar},
-      {"s_scratch_", MemoryUnit::Scalar},    {"s_atomic_", MemoryUnit::Scalar}, {"s_memtime", MemoryUnit::Scalar},
-      {"s_memrealtime", MemoryUnit::Scalar}, {"s_dcache_", MemoryUnit::Scalar}, {"s_atc_", MemoryUnit::Scalar},
-      {"s_sendmsg", MemoryUnit::Message}};
-  for (const Prefix &prefix : kPrefixes)
-    if (name.starts_with(prefix.text))
-      return prefix.unit == MemoryUnit::Lds && (inst.flags & kLds) ? MemoryUnit::Gds : prefix.unit;
-  return MemoryUnit::None;
-}
-
-/// Where LLVM's description says less, or more, than gfx9 does.
-void correct(Operands &o, const Inst &inst) {
-  const std::string_view name = o.mnemonic;
-  auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Before gfx9, every LDS instruction read its limit from M0.
-  if (name.starts_with("ds_") && !contains("append") && !contains("consume") && !contains("addtid") &&
-      !contains("gws") && !contains("ordered"))
-    std::erase_if(o.registers, [](const RegisterUse &use) { return use.implicit && use.first == kM0; });
-  // Results that leave a part of the destination as it was, or are added to it.
-  const bool sdwaPreserves = (inst.flags & kSdwa) && (inst.control >> 11 & 3) == 2;
-  const bool half = (contains("_d16") && o.unit != MemoryUnit::None && !contains("store") && !contains("write")) ||
-                    (inst.flags & kOpSelDst) || (inst.row && (inst.row->traits & (kKeepsHigh | kAccumulates))) ||
-                    sdwaPreserves;
-  if (half || name.starts_with("s_bitset") || name.starts_with("s_cmov") || name == "v_writelane_b32" ||
-      name == "v_cvt_pkaccum_u8_f32")
-    for (RegisterUse &use : o.registers)
-      use.read |= use.write && !use.implicit;
-  if (name.starts_with("s_quadmask"))
-    o.registers.push_back({RegisterFile::Scc, 0, 1, false, true, true});
-  if (contains("_class_") && (inst.flags & kSdwa) && inst.sdst != kVcc) // the result is in SDST alone
-    std::erase_if(o.registers, [](const RegisterUse &use) { return use.implicit && use.write && use.first == kVcc; });
-  if (name == "s_setvskip") // alone among the SOPC instructions
-    std::erase_if(o.registers, [](const RegisterUse &use) { return use.file == RegisterFile::Scc; });
-  if (name == "s_set_gpr_idx_mode") // writes four bits of M0
-    for (RegisterUse &use : o.registers)
-      use.read |= use.first == kM0;
-  if (name.starts_with("s_movrel")) {
-    const uint16_t width = name.ends_with("b64") ? 2 : 1;
-    std::erase_if(o.registers, [](const RegisterUse &use) { return !use.implicit; });
-    o.registers.push_back({RegisterFile::Scalar, inst.dst, width, false, true, false});
-    if (inst.srcKind[0] == SrcKind::Scalar)
-      o.registers.push_back({RegisterFile::Scalar, static_cast<uint16_t>(inst.src[0].reg), width, true, false, false});
-  }
-  // VCCZ as a source; EXEC is implied everywhere.
-  for (unsigned n = 0; n < 3; ++n)
-    if (inst.srcKind[n] == SrcKind::Special && inst.src[n].reg == isa::src::kVccz)
-      o.registers.push_back({RegisterFile::Scalar, kVcc, 2, true, false, true});
-  o.crossLane = (inst.flags & kDpp) || contains("lane") || contains("permute") || contains("swizzle") ||
-                name.starts_with("v_mfma");
-}
-
-} // namespace
-
-=======
->>>>>>> isa
 Operands operandsOf(const Wave &w, const Inst *inst) {
   Operands o;
   const uint64_t pc = w.pc(inst);
@@ -128,43 +59,42 @@ namespace {
 /// GPR indexing (modes.h): M0 moves the operands that it enables, each on its own. A use that stands for several
 /// operands becomes several. False when the destination is out of range, which makes the instruction do nothing.
 bool placeIndexed(const Wave &w, const Inst *inst, const RegisterUse &use, std::vector<RegisterUse> &uses) {
-  const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
+  const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf, reg = vectorIndex(use.regs.first);
   const auto add = [&](bool moved, bool read, bool write) {
-    RegisterUse result = use;
-    result.read = read;
-    result.write = write;
-    if (moved)
-      result.first = static_cast<uint16_t>(use.first + index);
-    const bool inRange = result.first + use.count <= std::min<uint32_t>(w.vgprCount, kAccBase);
-    if (!inRange) // a source becomes v0
-      result.first = 0;
-    if (inRange || !write)
-      uses.push_back(result);
+    const uint32_t place = reg + (moved ? index : 0);
+    const bool inRange = place + use.regs.count <= std::min<uint32_t>(w.vgprCount, kAccBase);
+    if (inRange || !write) // a source that is out of range becomes v0
+      uses.push_back({{vgpr(inRange ? place : 0), use.regs.count}, read, write, use.implicit});
     return inRange || !write;
   };
   // What the destination keeps, or adds to, is read where the destination is.
-  const bool accumulates = inst->row->traits & kAccumulates, isDst = use.write && use.first == inst->dst;
+  const bool accumulates = inst->row->traits & kAccumulates, isDst = use.write && reg == inst->dst;
   bool isSource = false;
   for (unsigned n = 0; n < (accumulates ? 2u : 3u); ++n)
-    if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == use.first) {
+    if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == reg) {
       isSource = true;
       add(enabled >> n & 1, true, use.write && !isDst);
     }
   return (!isDst && isSource) || add(isDst && (enabled & 8), use.read, use.write);
 }
 
-/// s_movrels and s_movreld: M0 moves the source or the destination.
+/// s_movrels and s_movreld: M0 moves the source or the destination. One register that is both becomes two uses.
 void placeRelative(const Wave &w, bool destination, const RegisterUse &use, std::vector<RegisterUse> &uses) {
-  RegisterUse result = use;
-<<<<<<< HEAD
-  if (!use.implicit && use.write == destination) {
-    const uint64_t reg = uint64_t{use.first} + w.s[kM0];
-    const bool inRange = reg + use.count <= kFlatScratch;
-    if (!inRange && destination)
-      return;
-    result.first = inRange ? static_cast<uint16_t>(reg) : 0;
-  }
-  uses.push_back(result);
+  const auto add = [&](bool write) {
+    RegisterUse result{use.regs, !write, write, use.implicit};
+    if (!use.implicit && write == destination) {
+      const uint64_t reg = uint64_t{number(use.regs.first)} + w.s[kM0];
+      const bool inRange = reg + use.regs.count <= kFlatScratch;
+      if (!inRange && write)
+        return;
+      result.regs.first = sgpr(inRange ? static_cast<unsigned>(reg) : 0); // a source becomes s0
+    }
+    uses.push_back(result);
+  };
+  if (use.read)
+    add(false);
+  if (use.write)
+    add(true);
 }
 
 } // namespace
@@ -180,36 +110,11 @@ std::span<const RegisterUse> placed(const Wave &w, const Inst *inst, const Opera
   for (const RegisterUse &use : operands.registers)
     if (relative)
       placeRelative(w, name.starts_with("s_movreld"), use, storage);
-    else if (use.file != RegisterFile::Vector)
+    else if (!isVector(use.regs.first))
       storage.push_back(use);
     else if (!placeIndexed(w, inst, use, storage))
       return {};
   return storage;
-=======
-  const std::string_view name = inst->row ? inst->row->mnemonic : "";
-  unsigned offset = 0;
-  if (isVector(use.regs.first) && (w.mode & kGprIdxEn) && name.starts_with("v_")) {
-    const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
-    if (use.write)
-      offset = enabled & 8 ? index : 0;
-    else
-      for (unsigned n = 0; n < 3; ++n)
-        if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == vectorIndex(use.regs.first) && (enabled >> n & 1))
-          offset = index;
-  } else if (isScalar(use.regs.first) && !use.implicit && name.starts_with("s_movrel")) {
-    if (name.starts_with("s_movreld") ? use.write : use.read)
-      offset = w.s[kM0];
-  }
-  if (!offset)
-    return result;
-  const unsigned first = isScalar(use.regs.first) ? 0 : number(Reg::V0), limit = isScalar(use.regs.first) ? 128 : 256;
-  const unsigned place = number(use.regs.first) - first;
-  if (offset > limit || place + offset + use.regs.count > limit)
-    result.regs.count = 0;
-  else
-    result.regs.first = use.regs.first + offset;
-  return result;
->>>>>>> isa
 }
 
 namespace {

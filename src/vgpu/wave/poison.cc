@@ -39,26 +39,12 @@ const std::optional<DeadRegisters> &PoisonPlans::deadBefore(const Observation &o
 
 namespace {
 
-Reg registerOf(isa::RegisterFile file, unsigned number) {
-  switch (file) {
-  case isa::RegisterFile::Vector:
-    return vgpr(number);
-  case isa::RegisterFile::Accumulator:
-    return agpr(number);
-  case isa::RegisterFile::Scc:
-    return Reg::Scc;
-  case isa::RegisterFile::Scalar:
-    break;
-  }
-  return sgpr(number);
-}
-
 /// Takes out of `dead` what is garbage already.
 void leaveOut(DeadRegisters &dead, const DeadRegisters &before, const Operands &last) {
   RegSet written;
-  for (const isa::RegisterUse &use : last.registers)
-    for (unsigned n = use.first; use.write && n < unsigned{use.first} + use.count; ++n)
-      written.insert(registerOf(use.file, n));
+  for (const RegisterUse &use : last.registers)
+    if (use.write)
+      written.insert(use.regs);
   dead.active -= before.active - written;
   dead.inactive -= before.inactive - written;
 }
@@ -66,7 +52,7 @@ void leaveOut(DeadRegisters &dead, const DeadRegisters &before, const Operands &
 /// Whether registers may change between instructions, or with this one, that it does not name: relative and stacked
 /// ones, and results that strict mode holds back and delivers.
 bool writesElsewhere(const Observation &observation, const Operands &o) {
-  const bool held = observation.strictWaits && (o.unit != MemoryUnit::None || o.mnemonic == "s_waitcnt");
+  const bool held = observation.strictWaits && (o.space != MemorySpace::None || o.mnemonic == "s_waitcnt");
   return held || o.mnemonic.empty() || o.mnemonic.starts_with("s_movreld") || o.mnemonic.ends_with("_fork") ||
          o.mnemonic == "s_cbranch_join";
 }

@@ -26,9 +26,6 @@
 namespace luthier::vgpu::test {
 namespace {
 
-using isa::RegisterFile;
-using isa::RegisterUse;
-
 /// Everything that an instruction can change, and EXEC as it was before.
 struct State {
   uint32_t v[512][kMaxLanes];
@@ -44,25 +41,20 @@ struct Declared {
   bool readsOtherLanes = false, writesOtherLanes = false;
   bool writtenMode = true; ///< operandsOf says nothing of MODE
 
-  void add(const RegisterUse &use) {
-    for (unsigned n = use.first; n < unsigned(use.first) + use.count; ++n)
-      switch (use.file) {
-      case RegisterFile::Vector:
-      case RegisterFile::Accumulator: {
-        const unsigned reg = n + (use.file == RegisterFile::Accumulator ? kAccBase : 0);
-        readV[reg] |= use.read;
-        writtenV[reg] |= use.write;
-        break;
+  void add(RegRange range, bool read, bool write) {
+    for (unsigned n = 0; n < range.count; ++n) {
+      const Reg reg = range.first + n;
+      if (isVector(reg) || isAccumulator(reg)) {
+        readV[vectorIndex(reg)] |= read;
+        writtenV[vectorIndex(reg)] |= write;
+      } else if (reg == Reg::Scc) {
+        readScc |= read;
+        writtenScc |= write;
+      } else if (number(reg) < 128) {
+        readS[number(reg)] |= read;
+        writtenS[number(reg)] |= write;
       }
-      case RegisterFile::Scalar:
-        readS[n] |= use.read;
-        writtenS[n] |= use.write;
-        break;
-      case RegisterFile::Scc:
-        readScc |= use.read;
-        writtenScc |= use.write;
-        break;
-      }
+    }
   }
 };
 
@@ -152,7 +144,7 @@ protected:
       declared->readsOtherLanes = declared->writesOtherLanes = operands.crossLane;
       std::vector<RegisterUse> storage;
       for (const RegisterUse &use : placed(w, inst, operands, storage))
-        declared->add(use);
+        declared->add(use.regs, use.read, use.write);
     });
     for (unsigned reg = 0; reg < 512; ++reg)
       std::ranges::copy(t_.lanes(reg), state.v[reg]);
@@ -166,10 +158,7 @@ protected:
     return result;
   }
 
-  static std::string nameV(unsigned reg) {
-    return reg < kAccBase ? registerName(RegisterFile::Vector, reg)
-                          : registerName(RegisterFile::Accumulator, reg - kAccBase);
-  }
+  static std::string nameV(unsigned reg) { return toString(reg < kAccBase ? vgpr(reg) : agpr(reg - kAccBase)); }
 
   /// What is wrong after one execution, empty if nothing.
   static std::string undeclaredChange(const State &before, const State &after, const Declared &declared) {
@@ -185,7 +174,7 @@ protected:
         }
     for (unsigned reg = 0; reg < 128; ++reg)
       if (before.s[reg] != after.s[reg] && reg != kMarker && !declared.writtenS[reg])
-        return "changes " + registerName(RegisterFile::Scalar, reg);
+        return "changes " + toString(sgpr(reg));
     if (before.scc != after.scc && !declared.writtenScc)
       return "changes scc";
     if (before.mode != after.mode && !declared.writtenMode)
@@ -226,7 +215,7 @@ protected:
       }
     for (unsigned reg = 0; reg < 128; ++reg)
       if ((declared.writtenS[reg] || reg >= kExec) && after.s[reg] != otherAfter.s[reg])
-        return registerName(RegisterFile::Scalar, reg) + " depends on an undeclared register";
+        return toString(sgpr(reg)) + " depends on an undeclared register";
     if (declared.writtenScc && after.scc != otherAfter.scc)
       return "scc depends on an undeclared register";
     if (after.s[kMarker] != otherAfter.s[kMarker])
@@ -256,21 +245,10 @@ protected:
 
   /// What luthier::Instr says.
   static std::string declaredByInstr(const Instr &instr, Declared &declared) {
-    for (const bool write : {false, true})
-      for (const RegRange range : write ? instr.writes() : instr.reads())
-        for (unsigned n = 0; n < range.count; ++n) {
-          const Reg reg = range.first + n;
-          RegisterUse use{RegisterFile::Scalar, static_cast<uint16_t>(number(reg)), 1, !write, write, false};
-          if (isVector(reg) || isAccumulator(reg)) {
-            use.file = isVector(reg) ? RegisterFile::Vector : RegisterFile::Accumulator;
-            use.first = static_cast<uint16_t>(number(reg) - number(isVector(reg) ? Reg::V0 : Reg::A0));
-          } else if (reg == Reg::Scc) {
-            use.file = RegisterFile::Scc;
-          } else if (number(reg) >= 128) {
-            continue;
-          }
-          declared.add(use);
-        }
+    for (const RegRange range : instr.reads())
+      declared.add(range, true, false);
+    for (const RegRange range : instr.writes())
+      declared.add(range, false, true);
     const auto writes = [&](Reg reg) {
       return std::ranges::any_of(instr.writes(), [&](RegRange range) { return range.contains(reg); });
     };
