@@ -41,3 +41,10 @@ function(luthier_code_object output source)
       --offload-arch=gfx90a -O2 -Wall ${ARGN} ${source} -o ${output}
     DEPENDS ${source} COMMENT "Compiling ${source} for gfx90a" VERBATIM)
 endfunction()
+
+# luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as
+# tests NAME.CHECK: compilers put waits where they belong.
+function(luthier_checked_tests name)
+  add_test(NAME ${name}.strict_waits COMMAND ${PROJECT_BINARY_DIR}/bin/luthier run --strict-waits ${ARGN})
+  set_tests_properties(${name}.strict_waits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()

@@ -15,6 +15,7 @@
 // A VirtualGpu must outlive the modules, launches and steppers made from it.
 #pragma once
 
+#include "luthier/reg.h"
 #include "support/result.h"
 
 #include <array>
@@ -113,13 +114,24 @@ private:
   std::vector<std::byte> bytes_;
 };
 
+/// Registers that hold no value which is still needed, before an instruction.
+struct DeadRegisters {
+  RegSet active;   ///< in the lanes that EXEC has on there
+  RegSet inactive; ///< in the other lanes; scalar registers are in both sets or in none
+};
+/// What is dead before the instruction at `pc` when the kernel whose code starts at `entry` runs, if that is known.
+/// Called on several threads at a time, once per instruction and launch.
+using DeadRegistersAt = std::function<std::optional<DeadRegisters>(uint64_t entry, uint64_t pc)>;
+
 struct LaunchOptions {
   Size3 grid = {};      ///< in work-items, need not be a multiple of the workgroup
   Size3 workgroup = {}; ///< in work-items
   uint32_t dynamicLds = 0;
-  uint32_t stackBytes = 4096;  ///< scratch per lane for a kernel whose stack the compiler could not bound
-  bool count = false;          ///< fill the report's counts
-  bool strictWaits = false;    ///< using a loaded value before an s_waitcnt covers it ends the launch: EarlyAccess
+  uint32_t stackBytes = 4096;      ///< scratch per lane for a kernel whose stack the compiler could not bound
+  bool count = false;              ///< fill the report's counts
+  bool strictWaits = false;        ///< using a loaded value before an s_waitcnt covers it ends the launch: EarlyAccess
+  DeadRegistersAt poisonDead = {}; ///< overwrite these registers with garbage before every instruction
+  uint64_t poisonSeed = 1;         ///< of the garbage
   std::string traceFile = {};  ///< each executed instruction becomes a line at its end (docs/virtual-gpu.md, "Trace")
   uint64_t traceFirstWave = 0; ///< of the grid's waves, the first and last to trace
   uint64_t traceLastWave = UINT64_MAX;

@@ -103,6 +103,8 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set["LUTHIER_VGPU_TRACE_WAVE"] = run.traceWave;
   if (run.strictWaits)
     set["LUTHIER_VGPU_STRICT_WAITS"] = "1";
+  if (run.poisonSeed)
+    set["LUTHIER_VGPU_POISON_DEAD"] = fmt::format("{}", *run.poisonSeed);
   set["LD_LIBRARY_PATH"] = prepend(folder, lookUp(current, "LD_LIBRARY_PATH"), ":;");
 
   std::error_code failed;

@@ -40,6 +40,7 @@ struct VirtualRun {
   std::string traceKernel = {};                        // a regular expression; empty: all
   std::string traceWave = {};                          // "N" or "A-B"; empty: all
   bool strictWaits = false;
+  std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
 };
 
 using Environment = std::map<std::string, std::string, std::less<>>;

@@ -33,6 +33,7 @@ struct RunOptions {
   std::string traceKernel;
   std::string traceWave;
   bool strictWaits = false;
+  std::optional<uint64_t> poisonSeed;
 };
 
 // CLI11 knows nothing of what stands behind the `--`.
@@ -83,9 +84,10 @@ Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
 Result<void> prepare(const RunOptions &options) {
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
-    if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits)
-      return makeError("--stats, --threads, --trace-vgpu and --strict-waits belong to the virtual GPU: add --gpu, or "
-                       "leave them out");
+    if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
+        options.poisonSeed)
+      return makeError("--stats, --threads, --trace-vgpu, --strict-waits and --poison-dead belong to the virtual GPU: "
+                       "add --gpu, or leave them out");
     return {};
   }
 
@@ -101,6 +103,7 @@ Result<void> prepare(const RunOptions &options) {
   run.traceKernel = options.traceKernel;
   run.traceWave = options.traceWave;
   run.strictWaits = options.strictWaits;
+  run.poisonSeed = options.poisonSeed;
   for (const auto &[name, value] : LUTHIER_TRY(virtualEnvironment(run, currentEnvironment()))) {
     log::debug("{}={}", name, value);
     if (::setenv(name.c_str(), value.c_str(), 1) != 0)
@@ -166,6 +169,13 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->needs(trace);
   command->add_flag("--strict-waits", options->strictWaits,
                     "Stop a kernel that uses a loaded value before s_waitcnt says that it has arrived");
+  command
+      ->add_option("--poison-dead", options->poisonSeed,
+                   "Overwrite registers that liveness analysis calls dead before every instruction, with\ngarbage that "
+                   "SEED (default: 1) chooses: a test of the analysis")
+      ->type_name("[SEED]")
+      ->expected(0, 1)
+      ->default_str("1");
   command->footer(
       "APP's exit code, output and signals are its own. luthier itself ends with 2 for a wrong option, 125 if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");

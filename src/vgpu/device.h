@@ -17,6 +17,7 @@
 namespace luthier::vgpu {
 
 class CodeCache;
+struct Poison;
 class Scheduler;
 class Stats;
 class Trace;
@@ -62,6 +63,7 @@ public:
   /// What watches every dispatch; set once by whoever makes the device.
   std::shared_ptr<Trace> trace;
   bool strictWaits = false;
+  std::shared_ptr<const Poison> poison;
 
   /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the thunk.
   std::function<void(uint32_t m0)> onInterrupt;

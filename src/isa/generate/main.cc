@@ -338,6 +338,9 @@ private:
       reads = {{Reg::Mode, 1}};
       writes = {{Reg::Mode, 1}};
     }
+    // The result is in SDST, which may be VCC and then is an operand.
+    if (contains("_class_") && (kind.flags & kSdwa))
+      std::erase_if(writes, [](RegRange range) { return range.contains(Reg::VccLo); });
     // What hardware registers are is known only with the operand.
     if (kind.flags & (kReadsHardware | kWritesHardware)) {
       reads.clear();

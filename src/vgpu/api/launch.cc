@@ -5,6 +5,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/poison.h"
 #include "vgpu/wave/trace.h"
 
 #include <algorithm>
@@ -109,6 +110,8 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   launch.queue = queue_;
   launch.count = options.count;
   launch.strictWaits = options.strictWaits;
+  if (options.poisonDead)
+    launch.poison = std::make_shared<Poison>(options.poisonDead, options.poisonSeed);
   if (!options.traceFile.empty())
     launch.trace = LUTHIER_TRY(Trace::open(options.traceFile, "", {options.traceFirstWave, options.traceLastWave}));
   if (options.onWaveEnd)

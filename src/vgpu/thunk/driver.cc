@@ -2,11 +2,13 @@
 
 #include "support/env.h"
 #include "support/log.h"
+#include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/trace.h"
 
 #include <cerrno>
 #include <cstdlib>
+#include <fmt/format.h>
 #include <mutex>
 #include <unistd.h>
 
@@ -48,6 +50,18 @@ bool strictWaitsWanted() {
   return wanted && *wanted;
 }
 
+/// LUTHIER_VGPU_POISON_DEAD is the seed of the garbage.
+std::shared_ptr<const Poison> poisonWanted(LoadedLiveness &liveness) {
+  if (!env::text("LUTHIER_VGPU_POISON_DEAD"))
+    return nullptr;
+  const Result<uint64_t> seed = env::number("LUTHIER_VGPU_POISON_DEAD", 1);
+  if (!seed) {
+    log::error("{}; dead registers are left alone", seed.error().message());
+    return nullptr;
+  }
+  return std::make_shared<Poison>([&liveness](uint64_t entry, uint64_t pc) { return liveness.at(entry, pc); }, *seed);
+}
+
 } // namespace
 
 Result<std::vector<DeviceConfig>> configuredGpus() {
@@ -75,7 +89,10 @@ Driver &Driver::get() {
     if (!gpus)
       log::error("{}. No virtual GPU is available.", gpus.error().message());
     theDriver = new Driver(HostInfo::read(), gpus ? *gpus : std::vector<DeviceConfig>());
-    std::atexit([] { theDriver->writeStats(); });
+    std::atexit([] {
+      theDriver->writeStats();
+      theDriver->reportPoison();
+    });
   });
   return *theDriver;
 }
@@ -84,6 +101,7 @@ Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
     : stats_(Stats::fromEnvironment().release()), trace_(Trace::fromEnvironment()),
       topology(std::move(host), std::move(gpus)), memory(space_, topology.host().memoryBytes, gpuSizes(topology)) {
   events = std::make_unique<EventTable>(static_cast<uint64_t *>(memory.allocateInternal(EventTable::kMailboxBytes)));
+  poison_ = poisonWanted(liveness);
   const bool strictWaits = strictWaitsWanted();
   std::vector<Device *> devices;
   std::vector<uint64_t *> doorbells;
@@ -91,6 +109,7 @@ Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
     auto device = std::make_unique<Device>(node - 1, topology.gpu(node), space_, scheduler_, stats_);
     device->trace = trace_;
     device->strictWaits = strictWaits;
+    device->poison = poison_;
     device->kernelName = [this](uint64_t kernelObject) { return code.kernelName(kernelObject); };
     device->onInterrupt = [this](uint32_t m0) {
       events->interrupt(m0);
@@ -104,6 +123,7 @@ Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
   }
   memory.onCodeGone = [this] {
     code.forget();
+    liveness.forget();
     for (auto &device : devices_)
       device->invalidateCode();
   };
@@ -117,6 +137,14 @@ void Driver::writeStats() {
     stats_->write();
   if (trace_)
     trace_->flush();
+}
+
+void Driver::reportPoison() const {
+  if (!poison_)
+    return;
+  const Poison::Totals &totals = poison_->totals;
+  writeBlock(fmt::format("overwrote {} dead registers before {} instructions; of {} more, liveness is not known",
+                         totals.dead.load(), totals.instructions - totals.unknown, totals.unknown.load()));
 }
 
 void Driver::reportFault(std::string_view text) {

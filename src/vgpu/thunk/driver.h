@@ -8,6 +8,7 @@
 #include "vgpu/memory/address_space.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/host.h"
+#include "vgpu/thunk/dead_registers.h"
 #include "vgpu/thunk/events.h"
 #include "vgpu/thunk/loaded_code.h"
 #include "vgpu/thunk/memory.h"
@@ -39,6 +40,8 @@ public:
 
   /// Writes statistics, if they are on; may be called again.
   void writeStats();
+  /// Says what poison mode did, if it is on.
+  void reportPoison() const;
 
   void signalEvent(uint32_t eventId) override { events->signal(eventId); }
   void reportFault(std::string_view text) override;
@@ -51,11 +54,13 @@ private:
   Activity activity_;
   Stats *stats_;
   std::shared_ptr<Trace> trace_;
+  std::shared_ptr<const Poison> poison_; ///< null: dead registers are left alone
   std::vector<uint64_t> mmioRemaps_;
 
 public:
   const Topology topology;
   LoadedCode code;
+  LoadedLiveness liveness{code};
   MemoryManager memory;
   std::unique_ptr<EventTable> events;
 

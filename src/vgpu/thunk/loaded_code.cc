@@ -121,6 +121,25 @@ std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std:
   return kernels;
 }
 
+namespace {
+
+/// Whether the file has a segment with that virtual address.
+bool covers(const std::vector<std::byte> &elf, uint64_t address) {
+  Elf64_Ehdr header;
+  if (!copyAt(elf, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
+    return false;
+  for (uint64_t n = 0; n < header.e_phnum; ++n) {
+    Elf64_Phdr segment;
+    if (!copyAt(elf, header.e_phoff + n * sizeof segment, segment))
+      return false;
+    if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_memsz)
+      return true;
+  }
+  return false;
+}
+
+} // namespace
+
 void LoadedCode::setList(const r_debug *list) {
   std::lock_guard lock(mutex_);
   list_ = list;
@@ -141,22 +160,43 @@ std::string LoadedCode::kernelName(uint64_t kernelObject) {
   return name;
 }
 
-std::string LoadedCode::look(uint64_t kernelObject) {
+std::optional<LoadedObject> LoadedCode::objectAt(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  std::optional<LoadedObject> found;
+  walk(address, [&](uint64_t bias, std::vector<std::byte> elf) {
+    if (covers(elf, address - bias))
+      found = {bias, std::move(elf)};
+    return found.has_value();
+  });
+  return found;
+}
+
+void LoadedCode::walk(uint64_t address,
+                      const std::function<bool(uint64_t bias, std::vector<std::byte> elf)> &visit) const {
   r_debug list{};
   if (!list_ || !readMemory(list_, list))
-    return fmt::format("kernel@{:#x}", kernelObject);
+    return;
   // The newest object is last, and a freed entry may lead astray: look at all, then take the exact address.
   link_map entry{};
   size_t entries = 0;
   for (const link_map *at = list.r_map; at && entries < kMaxListEntries && readMemory(at, entry);
-       at = entry.l_next, ++entries) {
-    if (kernelObject < entry.l_addr)
-      continue;
-    for (auto &[address, name] : kernelSymbols(readUri(readString(entry.l_name)))) {
-      if (entry.l_addr + address == kernelObject)
-        return name;
-    }
-  }
+       at = entry.l_next, ++entries)
+    if (entry.l_addr <= address && visit(entry.l_addr, readUri(readString(entry.l_name))))
+      return;
+}
+
+std::string LoadedCode::look(uint64_t kernelObject) {
+  std::string found;
+  walk(kernelObject, [&](uint64_t bias, const std::vector<std::byte> &elf) {
+    for (auto &[address, name] : kernelSymbols(elf))
+      if (bias + address == kernelObject)
+        found = name;
+    return !found.empty();
+  });
+  if (!found.empty())
+    return found;
+  if (!list_)
+    return fmt::format("kernel@{:#x}", kernelObject);
   // ROCr's own copy and fill kernels are in no code object: a page with an amd_kernel_code_t at its beginning.
   return fmt::format("{}@{:#x}", kernelObject % 4096 == 0 ? "rocr_blit" : "kernel", kernelObject);
 }

@@ -7,7 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +23,12 @@ namespace luthier::vgpu {
 /// Addresses and names of the kernels (`NAME.kd`) in an AMD GPU ELF file; empty when the file is not one.
 std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std::byte> elf);
 
+/// A code object where it is loaded: its virtual addresses are `bias` less than those in memory.
+struct LoadedObject {
+  uint64_t bias = 0;
+  std::vector<std::byte> elf;
+};
+
 class LoadedCode {
 public:
   void setList(const r_debug *list);
@@ -28,11 +36,16 @@ public:
   /// The kernel whose descriptor is at this address, or a name made of the address.
   std::string kernelName(uint64_t kernelObject);
 
+  /// The code object that the address is in. Reads the file anew at each call.
+  std::optional<LoadedObject> objectAt(uint64_t address);
+
   /// Code was unloaded: addresses may come back with other names.
   void forget();
 
 private:
   std::string look(uint64_t kernelObject);
+  /// All code objects that are loaded at or below the address, oldest first, until `visit` has seen enough.
+  void walk(uint64_t address, const std::function<bool(uint64_t bias, std::vector<std::byte> elf)> &visit) const;
 
   std::mutex mutex_;
   const r_debug *list_ = nullptr;

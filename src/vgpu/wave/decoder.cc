@@ -227,6 +227,10 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
     if (out.srcKind[n] == SrcKind::Special &&
         (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
       out.fn = graphicsSource;
+  // LLVM disassembles these with any source; their handlers take it for a register that they may write or that is an
+  // AccVGPR.
+  if ((row.mnemonic == "v_swap_b32" || row.mnemonic == "v_accvgpr_mov_b32") && out.srcKind[0] != SrcKind::Vgpr)
+    out.fn = notAnInstruction;
   thread(out, row);
 }
 

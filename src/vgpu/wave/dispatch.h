@@ -22,6 +22,7 @@ class Device;
 class DispatchCounters;
 struct Inst;
 struct Observation;
+struct Poison;
 class Trace;
 class Workgroup;
 struct Wave;
@@ -62,6 +63,7 @@ struct Launch {
   uint64_t dispatchId = 0;
   std::shared_ptr<ScratchRing> scratch; ///< may be null when privateSegmentSize is 0
   std::shared_ptr<Trace> trace;         ///< instead of the device's
+  std::shared_ptr<const Poison> poison; ///< instead of the device's
   bool strictWaits = false;             ///< check waits even when the device does not (waits.h)
   bool count = false;                   ///< count even when the device has no Stats
   /// Called on the worker thread when a wave has reached s_endpgm or faulted, with its last state. Mostly empty.

@@ -18,6 +18,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   const Launch &launch = dispatch.launch();
   std::shared_ptr<Trace> trace = launch.trace ? launch.trace : dispatch.device().trace;
   const bool strictWaits = launch.strictWaits || dispatch.device().strictWaits;
+  const std::shared_ptr<const Poison> &poison = launch.poison ? launch.poison : dispatch.device().poison;
   auto observation = std::make_unique<Observation>();
   if (trace || strictWaits)
     observation->kernel = dispatch.kernelName();
@@ -26,10 +27,11 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     if (!trace->wantsKernel(observation->kernel))
       trace = nullptr;
   }
-  if (!trace && !strictWaits)
+  if (!trace && !strictWaits && !poison)
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
+  observation->poison = poison;
   observation->entry = entryAt(launch.kernelObject);
   return observation;
 }
@@ -39,11 +41,17 @@ WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : obse
     tracer_ = std::make_unique<WaveTracer>(observation, waveNumber);
   if (observation.strictWaits)
     waits_ = std::make_unique<WaitChecker>();
+  if (observation.poison)
+    poisoner_ = std::make_unique<WavePoisoner>(observation, waveNumber);
 }
 
 WaveObserver::~WaveObserver() = default;
 
 bool WaveObserver::before(Wave &w, const Inst *inst) {
+  if (poisoner_)
+    poisoner_->before(w, inst);
+  if (!waits_ && !tracer_)
+    return true;
   operands_ = &observation_.operands.of(w, inst);
   if (waits_ && !waits_->before(w, inst, *operands_))
     return false;

@@ -1,10 +1,12 @@
 // Looking over a wave's shoulder: the loop that calls an observer around every instruction.
 //
-// Two things watch waves: the trace (trace.h) and the wait checker (waits.h). A wave that nobody watches has no
-// observer and runs in the ordinary loops of wave.cc, which know nothing of this.
+// Three things watch waves: the trace (trace.h), the wait checker (waits.h) and what overwrites dead registers
+// (poison.h). A wave that nobody watches has no observer and runs in the ordinary loops of wave.cc, which know nothing
+// of this.
 #pragma once
 
 #include "vgpu/wave/operands.h"
+#include "vgpu/wave/poison.h"
 #include "vgpu/wave/wave.h"
 
 #include <memory>
@@ -20,10 +22,12 @@ class WaveTracer;
 struct Observation {
   std::shared_ptr<Trace> trace; ///< null: no trace
   bool strictWaits = false;
-  uint64_t number = 0; ///< of the dispatch in the trace
+  std::shared_ptr<const Poison> poison; ///< null: none
+  uint64_t number = 0;                  ///< of the dispatch in the trace
   std::string kernel;
   uint64_t entry = 0; ///< address of its first instruction
   OperandCache operands;
+  PoisonPlans poisonPlans;
 
   /// Null when neither the launch nor its device asks for one.
   static std::unique_ptr<Observation> of(const Dispatch &dispatch);
@@ -35,7 +39,7 @@ public:
   WaveObserver(Observation &observation, uint64_t waveNumber);
   ~WaveObserver();
   /// False when nobody watches this wave.
-  bool active() const { return tracer_ || waits_; }
+  bool active() const { return tracer_ || waits_ || poisoner_; }
 
   /// False when the wave was stopped with a fault instead.
   bool before(Wave &w, const Inst *inst);
@@ -46,6 +50,7 @@ private:
   const Operands *operands_ = nullptr; ///< of the instruction being executed
   std::unique_ptr<WaveTracer> tracer_;
   std::unique_ptr<WaitChecker> waits_;
+  std::unique_ptr<WavePoisoner> poisoner_;
 };
 
 /// The interpreter for waves with an observer, in every mode.

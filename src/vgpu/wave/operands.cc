@@ -54,31 +54,67 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   return o;
 }
 
-RegisterUse placed(const Wave &w, const Inst *inst, const RegisterUse &use) {
-  RegisterUse result = use;
-  const std::string_view name = inst->row ? inst->row->mnemonic : "";
-  unsigned offset = 0;
-  if (isVector(use.regs.first) && (w.mode & kGprIdxEn) && name.starts_with("v_")) {
-    const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
-    if (use.write)
-      offset = enabled & 8 ? index : 0;
-    else
-      for (unsigned n = 0; n < 3; ++n)
-        if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == vectorIndex(use.regs.first) && (enabled >> n & 1))
-          offset = index;
-  } else if (isScalar(use.regs.first) && !use.implicit && name.starts_with("s_movrel")) {
-    if (name.starts_with("s_movreld") ? use.write : use.read)
-      offset = w.s[kM0];
-  }
-  if (!offset)
-    return result;
-  const unsigned first = isScalar(use.regs.first) ? 0 : number(Reg::V0), limit = isScalar(use.regs.first) ? 128 : 256;
-  const unsigned place = number(use.regs.first) - first;
-  if (offset > limit || place + offset + use.regs.count > limit)
-    result.regs.count = 0;
-  else
-    result.regs.first = use.regs.first + offset;
-  return result;
+namespace {
+
+/// GPR indexing (modes.h): M0 moves the operands that it enables, each on its own. A use that stands for several
+/// operands becomes several. False when the destination is out of range, which makes the instruction do nothing.
+bool placeIndexed(const Wave &w, const Inst *inst, const RegisterUse &use, std::vector<RegisterUse> &uses) {
+  const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf, reg = vectorIndex(use.regs.first);
+  const auto add = [&](bool moved, bool read, bool write) {
+    const uint32_t place = reg + (moved ? index : 0);
+    const bool inRange = place + use.regs.count <= std::min<uint32_t>(w.vgprCount, kAccBase);
+    if (inRange || !write) // a source that is out of range becomes v0
+      uses.push_back({{vgpr(inRange ? place : 0), use.regs.count}, read, write, use.implicit});
+    return inRange || !write;
+  };
+  // What the destination keeps, or adds to, is read where the destination is.
+  const bool accumulates = inst->row->traits & kAccumulates, isDst = use.write && reg == inst->dst;
+  bool isSource = false;
+  for (unsigned n = 0; n < (accumulates ? 2u : 3u); ++n)
+    if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == reg) {
+      isSource = true;
+      add(enabled >> n & 1, true, use.write && !isDst);
+    }
+  return (!isDst && isSource) || add(isDst && (enabled & 8), use.read, use.write);
+}
+
+/// s_movrels and s_movreld: M0 moves the source or the destination. One register that is both becomes two uses.
+void placeRelative(const Wave &w, bool destination, const RegisterUse &use, std::vector<RegisterUse> &uses) {
+  const auto add = [&](bool write) {
+    RegisterUse result{use.regs, !write, write, use.implicit};
+    if (!use.implicit && write == destination) {
+      const uint64_t reg = uint64_t{number(use.regs.first)} + w.s[kM0];
+      const bool inRange = reg + use.regs.count <= kFlatScratch;
+      if (!inRange && write)
+        return;
+      result.regs.first = sgpr(inRange ? static_cast<unsigned>(reg) : 0); // a source becomes s0
+    }
+    uses.push_back(result);
+  };
+  if (use.read)
+    add(false);
+  if (use.write)
+    add(true);
+}
+
+} // namespace
+
+std::span<const RegisterUse> placed(const Wave &w, const Inst *inst, const Operands &operands,
+                                    std::vector<RegisterUse> &storage) {
+  const std::string_view name = operands.mnemonic;
+  const bool indexed = (w.mode & kGprIdxEn) && inst->row && name.starts_with("v_");
+  const bool relative = name.starts_with("s_movrel");
+  if (!indexed && !relative)
+    return operands.registers;
+  storage.clear();
+  for (const RegisterUse &use : operands.registers)
+    if (relative)
+      placeRelative(w, name.starts_with("s_movreld"), use, storage);
+    else if (!isVector(use.regs.first))
+      storage.push_back(use);
+    else if (!placeIndexed(w, inst, use, storage))
+      return {};
+  return storage;
 }
 
 namespace {

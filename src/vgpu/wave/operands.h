@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <shared_mutex>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -39,8 +40,10 @@ struct Operands {
 /// Operands of `inst`, whose code must still be where it was decoded from.
 Operands operandsOf(const Wave &w, const Inst *inst);
 
-/// `use` as it is now: indexed registers (s_set_gpr_idx_on, s_movrels) moved by their index. Count 0: none at all.
-RegisterUse placed(const Wave &w, const Inst *inst, const RegisterUse &use);
+/// The registers as they are now: indexed ones (s_set_gpr_idx_on, s_movrels) moved by their index. `storage` may be
+/// used for them.
+std::span<const RegisterUse> placed(const Wave &w, const Inst *inst, const Operands &operands,
+                                    std::vector<RegisterUse> &storage);
 
 /// Where a wave keeps a vector or accumulator register.
 constexpr unsigned vectorIndex(Reg reg) {

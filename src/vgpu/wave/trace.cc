@@ -138,7 +138,7 @@ void appendList(std::string &line, const auto &values, uint64_t mask) {
 }
 
 /// The registers of `uses` that are read (or written), with their values.
-void appendRegisters(std::string &line, const Wave &w, const std::vector<RegisterUse> &uses, bool written) {
+void appendRegisters(std::string &line, const Wave &w, std::span<const RegisterUse> uses, bool written) {
   bool first = true;
   for (const RegisterUse &use : uses) {
     if (!(written ? use.write : use.read))
@@ -172,10 +172,7 @@ void WaveTracer::before(const Wave &w, const Inst *inst, const Operands &o) {
                  observation_.number, nlohmann::json(observation_.kernel).dump(), group[0], group[1], group[2], w.index,
                  waveNumber_, step_++, pc, static_cast<int64_t>(pc - observation_.entry), nlohmann::json(o.text).dump(),
                  exec);
-  uses_.clear();
-  for (const RegisterUse &use : o.registers)
-    if (const RegisterUse now = placed(w, inst, use); !now.regs.empty())
-      uses_.push_back(now);
+  uses_ = placed(w, inst, o, placed_);
   appendRegisters(line_, w, uses_, false);
   line_ += '}';
   const Addresses addresses = addressesOf(w, o);

@@ -76,7 +76,8 @@ private:
   const Observation &observation_;
   uint64_t waveNumber_;
   uint64_t step_ = 0;
-  std::vector<RegisterUse> uses_; ///< of the instruction being executed, as placed before it
+  std::span<const RegisterUse> uses_; ///< of the instruction being executed, as placed before it
+  std::vector<RegisterUse> placed_;
   std::string line_;
 };
 

@@ -100,9 +100,8 @@ void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
 bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
   const uint64_t lanes = o.crossLane ? w.allLanes() : w.exec();
   saved_.clear();
-  for (const RegisterUse &named : o.registers) {
-    const RegisterUse use = placed(w, inst, named);
-    if (use.regs.first == Reg::Scc || use.regs.empty())
+  for (const RegisterUse &use : placed(w, inst, o, placed_)) {
+    if (use.regs.first == Reg::Scc)
       continue;
     for (const Queue *queue : {&vector_, &other_})
       for (const Pending &pending : *queue) {

@@ -45,7 +45,8 @@ private:
   static Part save(const Wave &w, RegRange regs);
   static void load(Wave &w, const Part &part, uint64_t lanes);
 
-  Queue vector_, other_;    ///< what VM_CNT and LGKM_CNT count, oldest first
+  Queue vector_, other_; ///< what VM_CNT and LGKM_CNT count, oldest first
+  std::vector<RegisterUse> placed_;
   std::vector<Part> saved_; ///< old values of the results of the instruction being executed
   Pending issued_;          ///< it, as far as it is known before its execution
   uint64_t ldsLanes_ = 0;   ///< FLAT: lanes that address LDS

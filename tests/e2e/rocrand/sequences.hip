@@ -3,7 +3,7 @@
 // another without a reset, so the state that a kernel leaves is checked by the next; the odd count leaves a partial
 // slot at the end of each.
 //
-//   sequences xorwow|mrg32k3a|mtgp32|philox|sobol32|sobol64|refused
+//   sequences xorwow|mrg32k3a|mtgp32|philox|sobol32|sobol64|refused [VALUES]
 #define ROCRAND_DISABLE_INLINE_ASM // its headers warn that they do so for gfx90a
 
 #include <cstring>
@@ -27,6 +27,7 @@ namespace {
 
 constexpr double Mean = 0.5, Deviation = 0.25; // of normal distributions: exact in every format
 constexpr double Lambda = 5.5;
+size_t valuesPerCall = 1'000'000; // and a few
 
 // A rocRAND generator and its generate functions by the type of their values.
 class Generator {
@@ -85,21 +86,21 @@ public:
   template <typename T>
   std::vector<T> check(const char *name, rocrand_status (Generator::*generate)(T *, size_t), Shape shape,
                        const Transform &transform) {
-    sample::DeviceArray<T> data(Count);
-    RAND_CHECK((generator_.*generate)(data.data(), Count));
+    const size_t count = valuesPerCall + 3;
+    sample::DeviceArray<T> data(count);
+    RAND_CHECK((generator_.*generate)(data.data(), count));
     const std::vector<T> values = data.toHost();
-    const size_t full = Count / shape.outputs;
-    const std::vector<uint32_t> numbers = engine_->numbers(full, full * shape.outputs < Count, shape.width);
+    const size_t full = count / shape.outputs;
+    const std::vector<uint32_t> numbers = engine_->numbers(full, full * shape.outputs < count, shape.width);
     std::vector<Expected> expected(numbers.size() / shape.width * shape.outputs);
     for (size_t slot = 0; slot * shape.outputs < expected.size(); ++slot)
       transform(&numbers[slot * shape.width], &expected[slot * shape.outputs]);
-    expected.resize(Count);
+    expected.resize(count);
     checkValues(name, values, expected);
     return values;
   }
 
 private:
-  static constexpr size_t Count = 1'000'003;
   Generator generator_;
   std::unique_ptr<Engine> engine_;
 };
@@ -222,15 +223,15 @@ public:
 
   template <typename T, typename F>
   std::vector<T> check(const char *name, rocrand_status (Generator::*generate)(T *, size_t), const F &transform) {
-    constexpr size_t Count = 1'000'004; // of which a quarter leaves a partial slot
-    sample::DeviceArray<T> data(Count);
-    RAND_CHECK((generator_.*generate)(data.data(), Count));
+    const size_t count = valuesPerCall + 4; // of which a quarter leaves a partial slot
+    sample::DeviceArray<T> data(count);
+    RAND_CHECK((generator_.*generate)(data.data(), count));
     const std::vector<T> values = data.toHost();
     std::vector<Expected> expected;
     for (unsigned dimension = 0; dimension < dimensions_; ++dimension)
-      for (size_t i = 0; i < Count / dimensions_; ++i)
+      for (size_t i = 0; i < count / dimensions_; ++i)
         expected.push_back(transform(sobol_.point(dimension, offset_ + uint32_t(i))));
-    offset_ += uint32_t(Count / dimensions_);
+    offset_ += uint32_t(count / dimensions_);
     checkValues(name, values, expected);
     return values;
   }
@@ -321,7 +322,9 @@ void checkRefused() {
 } // namespace
 
 int main(int argc, char **argv) {
-  const std::string name = argc == 2 ? argv[1] : "";
+  const std::string name = argc > 1 ? argv[1] : "";
+  if (argc > 2)
+    valuesPerCall = size_t(std::atoi(argv[2]));
   constexpr uint64_t Seed = 0x123456789abcdef0, Offset = 3 * 131072 + 77;
   const auto pseudo = [](rocrand_rng_type type, uint64_t seed, std::optional<uint64_t> offset,
                          std::unique_ptr<Engine> engine) {
@@ -349,6 +352,6 @@ int main(int argc, char **argv) {
   } else if (name == "refused")
     checkRefused();
   else
-    sample::fail("usage: sequences xorwow|mrg32k3a|mtgp32|philox|sobol32|sobol64|refused");
+    sample::fail("usage: sequences xorwow|mrg32k3a|mtgp32|philox|sobol32|sobol64|refused [VALUES]");
   return sample::pass();
 }

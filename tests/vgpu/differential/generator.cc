@@ -21,6 +21,9 @@ public:
     static constexpr uint32_t kThreads[] = {64, 64, 64, 128, 256, 100, 37};
     program_.threads = kThreads[random_.below(std::size(kThreads))];
     program_.groups = 1 + random_.below(2);
+    static constexpr uint32_t kWidths[] = {1, 4, 20, 32, 37, 64};
+    const uint32_t width = kWidths[random_.below(std::size(kWidths))];
+    program_.width = random_.chance(30) && program_.threads % width == 0 ? width : program_.threads;
     program_.argument = random_.below(1000);
     // Two variables of type u32, which statements of all kinds want, and others from a few types, so that they meet.
     std::string types = "uu";

@@ -7,7 +7,8 @@
 
 #ifdef PLANT_WRONG
 // The fault that the negative test must find.
-#define POPC(x) ((u32)__builtin_popcount(x) + ((x) == 0xffffffffu))
+FN u32 plantedPopc(u32 x) { return (u32)__builtin_popcount(x) + (x == 0xffffffffu); }
+#define POPC(x) plantedPopc(x)
 #else
 #define POPC(x) ((u32)__builtin_popcount(x))
 #endif
@@ -126,7 +127,8 @@ FN i32 sdot4(u32 a, u32 b, u32 c) {
 #define V(n) l[t].v##n
 #define P32(i) l[t].p32[(i) & 15]
 #define P64(i) l[t].p64[(i) & 7]
-#define mbcnt(m, base) ((u32)(base) + (u32)__builtin_popcountll((u64)(m) & ((1ull << LANE) - 1)))
+FN u32 bitsBelow(u64 m, u32 base, u32 lane) { return base + (u32)__builtin_popcountll(m & ((1ull << lane) - 1)); }
+#define mbcnt(m, base) bitsBelow(m, base, LANE)
 #define KERNEL(name, threads)                                                                                          \
   extern "C" __attribute__((visibility("default"))) void name(const u8 *in, u8 *out, u8 *atom, u32 arg, u32 wg)
 #define SHARED
@@ -142,6 +144,16 @@ template <class T> FN void apply_min(T &a, T b) { a = b < a ? b : a; }
 template <class T> FN void apply_max(T &a, T b) { a = a < b ? b : a; }
 #define ATOMIC(op, T, index, value) apply_##op(((T *)(atom + ATOM_##op##_##T))[(index) & 63], (T)(value))
 #define LDS_ATOMIC(op, T, index, value) apply_##op(((T *)lds)[index], (T)(value))
+template <class T, class F> FN T exchange(T &a, T b, F apply) {
+  const T old = a;
+  apply(a, b);
+  return old;
+}
+#define OWN_ATOMIC(op, T, index, value) exchange(OWN_AS(T, index), (T)(value), [](T &a, T b) { apply_##op(a, b); })
+#define OWN_SWAP(T, index, value) exchange(OWN_AS(T, index), (T)(value), [](T &a, T b) { a = b; })
+template <class T> FN T compareSwap(T &own, T expected, T value) {
+  return exchange(own, value, [&](T &a, T b) { a = a == expected ? b : a; });
+}
 FN void casMax(u8 *p, u32 value) { apply_max(*(u32 *)p, value); }
 
 // Exchanges: `x` and `index` have the values of all lanes of the workgroup, `m` says which are active

@@ -38,6 +38,8 @@ public:
     const std::string threads = std::to_string(program_.threads);
     const auto used = usedVariables(program_);
     line("#undef NT");
+    line("#undef WIDTH");
+    line("#define WIDTH " + std::to_string(program_.width));
     line("#define NT " + threads);
     if (host_) {
       line("struct Lane_" + name + " {");

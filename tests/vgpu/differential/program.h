@@ -108,6 +108,7 @@ struct Stmt {
 struct Program {
   uint64_t seed = 0;
   uint32_t threads = 64, groups = 1, argument = 0;
+  uint32_t width = 64; ///< of a workgroup; a row is the whole of it, or workgroups are in a column
   std::vector<Type> variables;
   std::vector<uint32_t> start; ///< where each variable's initial values begin in the inputs
   bool usesPrivate = true;

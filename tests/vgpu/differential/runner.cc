@@ -246,9 +246,10 @@ Result<Outcome> Runner::run(const std::vector<Program> &programs, const RunnerOp
     for (const bool counted : {false, true}) {
       fillInputs(program, hostAtom);
       hostOut.assign(kOutBytes, 0);
-      auto report = gpu_->run(
-          *kernel, {.grid = {program.threads * program.groups}, .workgroup = {program.threads}, .count = counted},
-          Arguments(in_, out_, atom_, program.argument));
+      LaunchOptions launch{.workgroup = {program.width, program.threads / program.width}, .count = counted};
+      launch.grid = program.width == program.threads ? Size3{program.threads * program.groups}
+                                                     : Size3{program.width, launch.workgroup.y * program.groups};
+      auto report = gpu_->run(*kernel, launch, Arguments(in_, out_, atom_, program.argument));
       if (!report) {
         difference = report.error().message();
         break;

@@ -61,6 +61,8 @@ std::vector<Program> candidates(const Program &program) {
 
   if (program.groups > 1)
     edit([](Program &p) { p.groups = 1; });
+  if (program.width != program.threads)
+    edit([](Program &p) { p.width = p.threads; });
   // Halves of the body first, then single statements of any block.
   for (size_t part = program.body.size() / 2; part >= 2; part /= 2)
     for (size_t at = 0; at + part <= program.body.size(); at += part)

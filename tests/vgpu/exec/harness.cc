@@ -51,6 +51,7 @@ struct Machine {
   Scheduler scheduler;
   Device device;
   uint64_t code;
+  size_t codeUsed = 0; ///< bytes of the last snippet
 };
 
 Machine &machine(const isa::Target &target) {
@@ -208,13 +209,22 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   auto code = assemble(target_, std::string(assembly) + "\ns_endpgm\n");
   if (!code)
     return testing::AssertionFailure() << code.error().message();
-  if (code->size() + kCodeOffset > kCodeBytes)
+  return runCode(*code);
+}
+
+testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
+                                           const std::function<void(Wave &, const Inst *)> &onStart) {
+  fault_ = {};
+  executed_ = 0;
+  if (code.size() + kCodeOffset > kCodeBytes)
     return testing::AssertionFailure() << "the snippet is too long";
 
   Machine &m = machine(target_);
   writeDescriptor(m.code);
-  memset(reinterpret_cast<void *>(m.code + kCodeOffset), 0, kCodeBytes - kCodeOffset);
-  memcpy(reinterpret_cast<void *>(m.code + kCodeOffset), code->data(), code->size());
+  memcpy(reinterpret_cast<void *>(m.code + kCodeOffset), code.data(), code.size());
+  memset(reinterpret_cast<void *>(m.code + kCodeOffset + code.size()), 0,
+         m.codeUsed - std::min(m.codeUsed, code.size()));
+  m.codeUsed = code.size();
   m.device.invalidateCode();
 
   Launch launch;
@@ -225,6 +235,7 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   launch.privateSegmentSize = scratchPerLane_;
   launch.scratch = ring_;
   launch.strictWaits = strictWaits_;
+  launch.poison = poison_;
   launch.trace = trace_;
 
   // Twice: as the scheduler runs it when nobody looks, in threaded handlers, and counted, one instruction at a time.
@@ -266,6 +277,8 @@ std::optional<std::string> ExecTest::execute(const Launch &launch, std::vector<O
   w.scc = scc_;
   w.mode = mode_;
   std::copy(lds_.begin(), lds_.end(), w.lds);
+  if (onStart)
+    onStart(w, w.ip);
 
   unsigned turns = 0;
   while (group->run() != Workgroup::Progress::Finished && ++turns < kMaxTurns) {

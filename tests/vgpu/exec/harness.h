@@ -27,6 +27,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <optional>
@@ -156,9 +157,14 @@ public:
 
   /// Assembles and runs. False, with the reason, when it does not assemble, faults, or does not end.
   testing::AssertionResult run(std::string_view assembly);
+  /// Runs machine code, which must end the wave. `onStart` sees the wave once its registers are set.
+  testing::AssertionResult runCode(std::span<const uint8_t> code,
+                                   const std::function<void(Wave &, const Inst *)> &onStart = {});
 
   /// Checks waits in all further runs (vgpu/wave/waits.h).
   void strictWaits(bool on) { strictWaits_ = on; }
+  /// Overwrites dead registers in all further runs (vgpu/wave/poison.h).
+  void poison(std::shared_ptr<const Poison> poison) { poison_ = std::move(poison); }
   /// Traces all further runs into it.
   void trace(std::shared_ptr<Trace> trace) { trace_ = std::move(trace); }
 
@@ -190,6 +196,7 @@ private:
   uint64_t scratchBase_ = 0;
   std::shared_ptr<ScratchRing> ring_;
   bool strictWaits_ = false;
+  std::shared_ptr<const Poison> poison_;
   std::shared_ptr<Trace> trace_;
   Fault fault_;
   uint64_t executed_ = 0;
