@@ -119,26 +119,25 @@ const Symbol *CodeObject::find(std::string_view name) const {
 }
 
 const Symbol *CodeObject::functionAt(uint64_t address) const {
-  auto it = std::ranges::upper_bound(functions_, address, {}, [&](uint32_t n) { return symbols_[n].address; });
-  for (auto n = static_cast<size_t>(it - functions_.begin()); n-- > 0 && functionsEnd_[n] > address;)
-    if (symbols_[functions_[n]].end() > address)
-      return &symbols_[functions_[n]];
-  return nullptr;
+  const auto it = std::ranges::upper_bound(code_, address, {}, &CodeRange::begin);
+  if (it == code_.begin() || std::prev(it)->end <= address)
+    return nullptr;
+  return &symbols_[std::prev(it)->symbol];
 }
 
-std::vector<std::pair<const Symbol *, const Symbol *>> CodeObject::overlaps(size_t limit) const {
+std::vector<std::pair<const Symbol *, const Symbol *>> CodeObject::overlaps() const {
   std::vector<std::pair<const Symbol *, const Symbol *>> pairs;
-  for (size_t n = 1; n < functions_.size(); ++n) {
-    const Symbol &later = symbols_[functions_[n]];
-    for (size_t m = n; m-- > 0 && functionsEnd_[m] > later.address;) {
-      const Symbol &earlier = symbols_[functions_[m]];
-      const bool alias = earlier.address == later.address && earlier.size == later.size;
-      if (earlier.end() <= later.address || alias)
+  std::vector<const Symbol *> open; // begun and perhaps not ended, the last on top
+  for (uint32_t n : functions_) {
+    const Symbol &symbol = symbols_[n];
+    while (!open.empty() && open.back()->end() <= symbol.address)
+      open.pop_back();
+    if (!open.empty()) {
+      if (open.back()->address == symbol.address && open.back()->size == symbol.size)
         continue;
-      if (pairs.size() == limit)
-        return pairs;
-      pairs.emplace_back(&earlier, &later);
+      pairs.emplace_back(open.back(), &symbol);
     }
+    open.push_back(&symbol);
   }
   return pairs;
 }

@@ -103,8 +103,9 @@ public:
   const Symbol *find(std::string_view name) const;
   /// The kernel or device function whose code contains the address; the one that begins last if they overlap.
   const Symbol *functionAt(uint64_t address) const;
-  /// Pairs of defined functions that share code, other than aliases (same address and size); at most `limit`.
-  std::vector<std::pair<const Symbol *, const Symbol *>> overlaps(size_t limit = 1000) const;
+  /// Functions that begin within another, which comes first in the pair: the one that began last. Aliases (same address
+  /// and size) count as one function.
+  std::vector<std::pair<const Symbol *, const Symbol *>> overlaps() const;
   std::span<const Segment> segments() const { return segments_; }
   std::span<const Relocation> relocations() const { return relocations_; } ///< sorted by address
   /// The relocation that fills in the word at this address, such as an entry of the .got; or null.
@@ -126,6 +127,12 @@ public:
 private:
   friend class SymbolReader;
 
+  /// A range of addresses and the function that functionAt gives for it.
+  struct CodeRange {
+    uint64_t begin, end;
+    uint32_t symbol;
+  };
+
   Error error(const Error &why) const { return why.withContext(origin_); }
   Result<void> readHeader();
   Result<void> readSegments();
@@ -142,7 +149,7 @@ private:
   std::vector<Symbol> symbols_;
   std::vector<std::pair<uint64_t, uint32_t>> byName_; ///< hash and index into symbols_, sorted
   std::vector<uint32_t> functions_;                   ///< defined ones, sorted by address
-  std::vector<uint64_t> functionsEnd_;                ///< the highest end of the functions up to this one
+  std::vector<CodeRange> code_;                       ///< disjoint, sorted by address
   std::vector<Segment> segments_;
   std::vector<Relocation> relocations_;
 };

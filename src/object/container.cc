@@ -99,13 +99,10 @@ Result<void> Container::indexRun(ByteSpan run, uint64_t offset, std::string_view
       auto header = readCompressedHeader(rest, options_.limits);
       if (!header)
         return fail(header.error());
-      size = header->totalSize;
-      if (size == 0) { // version 1: only unpacking tells
-        auto unpacked = unpack(rest, *header);
-        if (!unpacked)
-          return fail(unpacked.error());
-        size = unpacked->consumed;
-      }
+      auto packed = packedSize(rest, *header);
+      if (!packed)
+        return fail(packed.error());
+      size = *packed;
     } else {
       auto bundle = *kind == ImageGroup::Kind::Bundle ? readBundle(rest) : readOffloadBinary(rest);
       if (!bundle)

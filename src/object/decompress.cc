@@ -51,10 +51,18 @@ Result<uint64_t> inflateZlib(ByteSpan input, Buffer &into) {
   return consumed;
 }
 
-Result<uint64_t> inflateZstd(ByteSpan input, Buffer &into) {
+Result<uint64_t> zstdFrame(ByteSpan input) {
   const size_t frame = ZSTD_findFrameCompressedSize(input.data(), input.size());
   if (ZSTD_isError(frame))
     return makeError("zstd: {}", ZSTD_getErrorName(frame));
+  return frame;
+}
+
+Result<uint64_t> inflateZstd(ByteSpan input, Buffer &into) {
+  const uint64_t frame = LUTHIER_TRY(zstdFrame(input));
+  // The header's claim was held against all that follows; here is what there really is.
+  if (into.bytes().size() / UnpackLimits().ratio > frame)
+    return makeError("{:#x} bytes claim to unpack to {:#x}, which is not believed", frame, into.bytes().size());
   const size_t produced = ZSTD_decompress(into.data(), into.bytes().size(), input.data(), frame);
   if (ZSTD_isError(produced))
     return makeError("zstd: {}", ZSTD_getErrorName(produced));
@@ -134,6 +142,15 @@ Result<CompressedHeader> readCompressedHeader(ByteSpan bytes, const UnpackLimits
   if (header.unpackedSize > limits.bytes || header.unpackedSize / limits.ratio > packed)
     return makeError("{:#x} bytes claim to unpack to {:#x}, which is not believed", packed, header.unpackedSize);
   return header;
+}
+
+Result<uint64_t> packedSize(ByteSpan bytes, const CompressedHeader &header) {
+  if (header.totalSize)
+    return header.totalSize;
+  // Version 1 does not say. zstd's frames can be followed; of zlib's streams only unpacking tells the end.
+  if (header.method == CompressedHeader::Method::Zstd)
+    return header.headerSize + LUTHIER_TRY(zstdFrame(bytes.subspan(header.headerSize)));
+  return LUTHIER_TRY(unpack(bytes, header)).consumed;
 }
 
 Result<Unpacked> unpack(ByteSpan bytes, const CompressedHeader &header) {

@@ -49,6 +49,9 @@ bool isCompressedBundle(ByteSpan bytes);
 /// The header at the beginning of `bytes`, checked against them and the limits.
 Result<CompressedHeader> readCompressedHeader(ByteSpan bytes, const UnpackLimits &limits = {});
 
+/// Bytes from the header's beginning to the end of the packed data: what follows belongs to something else.
+Result<uint64_t> packedSize(ByteSpan bytes, const CompressedHeader &header);
+
 struct Unpacked {
   Buffer bundle;
   uint64_t consumed = 0; ///< bytes of the input, with the header

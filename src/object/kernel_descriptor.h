@@ -102,6 +102,7 @@ struct InitialSgprs {
 
 struct KernelDescriptor {
   static constexpr uint64_t kBytes = 64;
+  static constexpr uint64_t kPreloadSkip = 256;
 
   uint32_t groupSegmentSize = 0;   ///< bytes of LDS per workgroup, without what a dispatch adds
   uint32_t privateSegmentSize = 0; ///< bytes of scratch per work-item
@@ -148,7 +149,9 @@ struct KernelDescriptor {
   bool dispatchId() const { return properties::dispatchId.get(codeProperties); }
   bool flatScratchInit() const { return properties::flatScratchInit.get(codeProperties); }
   bool privateSegmentSizeSgpr() const { return properties::privateSegmentSize.get(codeProperties); }
-  uint32_t preloadLength() const { return properties::preloadLength.get(kernargPreload); } ///< dwords
+  /// Dwords of kernel arguments that are in user SGPRs at the start. Firmware that can do so then enters the kernel
+  /// kPreloadSkip bytes behind its entry; the code before that loads them for firmware that cannot.
+  uint32_t preloadLength() const { return properties::preloadLength.get(kernargPreload); }
   uint32_t preloadOffset() const { return properties::preloadOffset.get(kernargPreload); } ///< dwords
   /// The MODE register at a wave's start: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL (gfx9 and later) at their
   /// places.

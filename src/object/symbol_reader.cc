@@ -192,9 +192,31 @@ void SymbolReader::index() {
     const Symbol &x = o_.symbols_[a], &y = o_.symbols_[b];
     return std::tuple(x.address, y.kind, b) < std::tuple(y.address, x.kind, a);
   });
-  uint64_t end = 0;
-  for (uint32_t n : o_.functions_)
-    o_.functionsEnd_.push_back(end = std::max(end, o_.symbols_[n].end()));
+  layOut();
+}
+
+/// Cuts the address range of all functions into pieces that belong to the function that began last. Functions may
+/// overlap in any way, and look-ups are to cost the same whatever they do.
+void SymbolReader::layOut() {
+  std::vector<uint32_t> open; // begun and perhaps not ended, the last on top
+  uint64_t at = 0;
+  auto advance = [&](uint64_t to) {
+    while (!open.empty() && at < to) {
+      const uint64_t end = std::min(o_.symbols_[open.back()].end(), to);
+      if (end > at) {
+        o_.code_.push_back({at, end, open.back()});
+        at = end;
+      }
+      if (o_.symbols_[open.back()].end() <= at)
+        open.pop_back();
+    }
+    at = std::max(at, to);
+  };
+  for (uint32_t n : o_.functions_) {
+    advance(o_.symbols_[n].address);
+    open.push_back(n);
+  }
+  advance(UINT64_MAX);
 }
 
 Result<void> SymbolReader::readRelocations(std::span<const ElfSymbol> dynamic) {

@@ -30,6 +30,7 @@ private:
   Result<void> addUnlisted(std::span<const ElfSymbol> table);
   void giveSizes();
   void index();
+  void layOut();
   Result<void> readRelocations(std::span<const ElfSymbol> dynamic);
 
   CodeObject &o_;

@@ -5,6 +5,8 @@
 #include "object/container.h"
 
 #include <algorithm>
+#include <elf.h>
+#include <functional>
 
 namespace luthier::object {
 namespace {
@@ -118,6 +120,58 @@ TEST(Corruption, EveryPrefixOfTheMetadataIsAnError) {
     const std::vector<std::byte> prefix(note.begin(), note.begin() + static_cast<ptrdiff_t>(size));
     EXPECT_FALSE(parseMetadata(prefix)) << size;
     EXPECT_FALSE(parseMetadata(prefix, MetadataParts::WithoutArguments)) << size;
+  }
+}
+
+/// A code object whose symbol table has `count` functions: the first spans all, the others are as `place` says.
+std::vector<std::byte> withFunctions(size_t count, const std::function<void(Elf64_Sym &, size_t)> &place) {
+  std::vector<std::byte> bytes = readTestFile("odd.co");
+  const auto elf = ElfFile::parse(bytes);
+  const Section &table = *elf->sectionOfType(SHT_SYMTAB);
+  const auto index = static_cast<size_t>(&table - elf->sections.data());
+  const Section &text = *elf->section(".text");
+  std::vector<Elf64_Sym> symbols(count);
+  for (size_t n = 0; n < count; ++n) {
+    symbols[n].st_name = 1;
+    symbols[n].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+    symbols[n].st_shndx = 7;
+    symbols[n].st_value = text.address;
+    symbols[n].st_size = text.size;
+    if (n > 0)
+      place(symbols[n], n);
+  }
+  const uint64_t offset = bytes.size(), size = count * sizeof(Elf64_Sym);
+  bytes.resize(offset + size);
+  memcpy(bytes.data() + offset, symbols.data(), size);
+  uint64_t sections;
+  memcpy(&sections, bytes.data() + offsetof(Elf64_Ehdr, e_shoff), 8);
+  std::byte *header = bytes.data() + sections + index * sizeof(Elf64_Shdr);
+  memcpy(header + offsetof(Elf64_Shdr, sh_offset), &offset, 8);
+  memcpy(header + offsetof(Elf64_Shdr, sh_size), &size, 8);
+  return bytes;
+}
+
+// Each would take minutes if look-ups or the search for overlaps went from function to function.
+TEST(Corruption, HundredsOfThousandsOfOverlappingFunctions) {
+  constexpr size_t kCount = 300'000;
+  const auto aliases = [](Elf64_Sym &, size_t) {};
+  const auto nested = [](Elf64_Sym &symbol, size_t n) { symbol.st_size -= std::min<uint64_t>(symbol.st_size - 1, n); };
+  const auto small = [](Elf64_Sym &symbol, size_t n) {
+    symbol.st_value += n % (symbol.st_size - 1);
+    symbol.st_size = 1;
+  };
+  for (const std::function<void(Elf64_Sym &, size_t)> &place :
+       {std::function<void(Elf64_Sym &, size_t)>(aliases), std::function<void(Elf64_Sym &, size_t)>(nested),
+        std::function<void(Elf64_Sym &, size_t)>(small)}) {
+    const std::vector<std::byte> bytes = withFunctions(kCount, place);
+    auto object = CodeObject::parse(bytes, "many");
+    ASSERT_TRUE(object) << object.error().message();
+    ASSERT_GE(object->symbols(SymbolKind::DeviceFunction).size(), kCount);
+    (void)object->overlaps();
+    const Section &text = *object->section(".text");
+    for (size_t n = 0; n < kCount; ++n)
+      ASSERT_NE(object->functionAt(text.address + n % text.size), nullptr);
+    EXPECT_EQ(object->functionAt(text.address + text.size), nullptr);
   }
 }
 

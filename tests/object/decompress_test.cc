@@ -36,6 +36,7 @@ TEST_P(EveryPacking, Unpacks) {
   ASSERT_TRUE(unpacked) << unpacked.error().message();
   EXPECT_TRUE(std::ranges::equal(unpacked->bundle.bytes(), plain));
   EXPECT_EQ(unpacked->consumed, packed.size());
+  EXPECT_EQ(*packedSize(more, *header), packed.size());
 }
 
 TEST_P(EveryPacking, EveryTruncationIsNoticed) {
