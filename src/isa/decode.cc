@@ -16,8 +16,9 @@ namespace luthier::isa {
 namespace {
 
 constexpr uint32_t kCodeEnd = 0xbf9f0000;
-constexpr size_t kSmallestChunk = 64, kLargestChunk = 4096; ///< of operands and of ranges; more than any instruction has
-constexpr unsigned kMaxUses = 48; ///< no instruction has as many register operands
+constexpr size_t kSmallestChunk = 64,
+                 kLargestChunk = 4096; ///< of operands and of ranges; more than any instruction has
+constexpr unsigned kMaxUses = 48;      ///< no instruction has as many register operands
 
 uint32_t wordAt(const uint8_t *bytes) {
   uint32_t word;
