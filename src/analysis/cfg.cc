@@ -73,6 +73,8 @@ Flow flowOf(const Instr &instr, uint32_t index, const Cfg::Context &context) {
   return flow;
 }
 
+constexpr size_t kMaxIndirectEdges = 1 << 16;
+
 uint32_t findInstr(std::span<const Instr> instrs, uint64_t address) {
   const auto found = std::ranges::lower_bound(instrs, address, {}, [](const Instr &i) { return i.address(); });
   return found != instrs.end() && found->address() == address ? static_cast<uint32_t>(found - instrs.begin())
@@ -137,6 +139,12 @@ Cfg Cfg::build(std::span<const Instr> instrs, const Context &context) {
   for (uint32_t n = 0; n < cfg.blocks_.size(); ++n)
     if (cfg.blocks_[n].addressTaken)
       taken.push_back(n);
+  // Every jump to every address makes more edges than memory has room for, if a file is made for that. Without them
+  // the blocks are still marked, and nothing that is said of such functions depends on the edges.
+  const auto jumps =
+      static_cast<size_t>(std::ranges::count_if(ends, [](const End &end) { return end.flow.exit == Exit::Unknown; }));
+  if (jumps * taken.size() > kMaxIndirectEdges)
+    taken.clear();
 
   cfg.edges_.reserve(cfg.blocks_.size() * 2);
   size_t nextEnd = 0;

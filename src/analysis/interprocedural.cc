@@ -19,7 +19,7 @@ const Transfer *CallSummaries::at(uint64_t address) {
     }
   }
   const object::Symbol *symbol = program_->startingAt(address);
-  if (!symbol)
+  if (!symbol || depth_ == kMaxCallDepth)
     return nullptr;
   const auto function = program_->function(*symbol);
   if (!function)
@@ -53,13 +53,15 @@ const WaitState *CallWaits::at(uint64_t address) {
   if (const auto found = states_.find(address); found != states_.end())
     return found->second ? &*found->second : nullptr;
   const object::Symbol *symbol = program_->startingAt(address);
-  if (!symbol)
+  if (!symbol || depth_ == kMaxCallDepth)
     return nullptr;
   states_[address]; // nothing yet: a recursive question gets null
   const auto function = program_->function(*symbol);
   if (!function)
     return nullptr;
+  ++depth_;
   states_[address] = Waits::compute((*function)->cfg(), program_->object().target(), context(false)).atReturn();
+  --depth_;
   return &*states_[address];
 }
 

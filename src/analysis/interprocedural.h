@@ -57,6 +57,7 @@ public:
 private:
   Program *program_;
   std::map<uint64_t, std::optional<WaitState>> states_;
+  unsigned depth_ = 0;
 };
 
 /// Liveness of a set of functions that call each other: those that `root` can reach, or all of a program.

@@ -148,7 +148,7 @@ LiveSets liveAtExit(const Block &block, const LivenessContext &context) {
 /// s_setvskip makes the hardware leave out vector instructions, on a condition: what they write is then not written.
 /// No compiler uses it. With it, nothing is said.
 bool maySkipVectors(const Cfg &cfg) {
-  return std::ranges::any_of(cfg.instrs(), [](const Instr &i) { return i.opcode() == Opcode::S_SETVSKIP; });
+  return std::ranges::any_of(cfg.instrs(), [](const Instr &i) { return i.is(Property::SkipMode); });
 }
 
 /// Iterates over blocks until nothing changes, successors first. `update(block)` says whether the block's start

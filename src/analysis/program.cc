@@ -48,6 +48,7 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
   ScalarValues values;
   for (int round = 0;; ++round) {
     ScalarValues next = ScalarValues::compute(function->cfg_, context);
+    next.addSeen(values);
     const bool same = round != 0 && std::ranges::equal(values.targets(), next.targets()) &&
                       std::ranges::equal(values.taken(), next.taken());
     values = std::move(next);
@@ -106,10 +107,17 @@ const RegSet *Program::clobbers(uint64_t address) {
   if (const auto found = written_.find(address); found != written_.end())
     return found->second.done ? &found->second.regs : nullptr;
   const object::Symbol *symbol = startingAt(address);
-  if (!symbol)
+  if (!symbol || depth_ == kMaxCallDepth)
     return nullptr;
   Written &written = written_[address];
-  const auto function = this->function(*symbol);
+  ++depth_;
+  const RegSet *regs = findClobbers(*symbol, written);
+  --depth_;
+  return regs;
+}
+
+const RegSet *Program::findClobbers(const object::Symbol &symbol, Written &written) {
+  const auto function = this->function(symbol);
   if (!function)
     return nullptr;
   bool known = true;

@@ -16,6 +16,10 @@
 
 namespace luthier::analysis {
 
+/// Calls are followed so deep; what is called deeper down is unknown. Real programs stay far below, and the stack of
+/// this process is not for a file to decide about.
+inline constexpr unsigned kMaxCallDepth = 200;
+
 /// What a call of the function at an address may write; null where unknown.
 using Clobbers = std::function<const RegSet *(uint64_t address)>;
 
@@ -69,11 +73,14 @@ private:
     RegSet regs;
     bool done = false;
   };
+  const RegSet *findClobbers(const object::Symbol &symbol, Written &written);
+
   const object::CodeObject *object_ = nullptr;
   std::unique_ptr<isa::Decoder> wave64_, wave32_;
   std::vector<const object::Symbol *> functions_;
   std::map<const object::Symbol *, std::unique_ptr<Function>> decoded_;
   std::map<uint64_t, Written> written_;
+  unsigned depth_ = 0;
 };
 
 } // namespace luthier::analysis

@@ -78,10 +78,7 @@ public:
       for (uint32_t k = blocks[n].first; k <= blocks[n].last(); ++k)
         step(k, state);
     }
-    for (auto *list : {&result_.taken_, &result_.slots_}) {
-      std::ranges::sort(*list);
-      list->erase(std::ranges::unique(*list).begin(), list->end());
-    }
+    result_.addSeen({});
     return std::move(result_);
   }
 
@@ -358,6 +355,15 @@ bool ScalarValues::needed(std::span<const Instr> instrs) {
 
 ScalarValues ScalarValues::compute(const Cfg &cfg, const Context &context) {
   return cfg.blocks().empty() ? ScalarValues() : ScalarInterpreter(cfg, context).run();
+}
+
+void ScalarValues::addSeen(const ScalarValues &earlier) {
+  taken_.insert(taken_.end(), earlier.taken_.begin(), earlier.taken_.end());
+  slots_.insert(slots_.end(), earlier.slots_.begin(), earlier.slots_.end());
+  for (auto *list : {&taken_, &slots_}) {
+    std::ranges::sort(*list);
+    list->erase(std::ranges::unique(*list).begin(), list->end());
+  }
 }
 
 ScalarValues::Target ScalarValues::target(uint32_t instr) const {

@@ -54,6 +54,9 @@ public:
   /// Slots that are loaded from through known addresses, ascending, each once.
   std::span<const uint64_t> slots() const { return slots_; }
 
+  /// Adds what an earlier look, with fewer edges, found: addresses that were once seen stay suspicious.
+  void addSeen(const ScalarValues &earlier);
+
 private:
   friend class ScalarInterpreter;
   std::vector<Target> targets_;

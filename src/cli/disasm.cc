@@ -129,7 +129,6 @@ private:
   Result<void> printFunction(const object::CodeObject &object, analysis::Program &program,
                              const analysis::Function &function, isa::Decoder &decoder,
                              analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
-    const Cfg &cfg = function.cfg();
     const Listing listing(program, function, decoder);
     std::vector<Dead> dead;
     if (options_.liveness)
@@ -138,8 +137,7 @@ private:
       printJson(object, function, listing, dead);
     else
       printText(object, function, listing, dead);
-    return cfg.instrs().empty() ? makeError("{}: {} has no instructions", object.origin(), function.symbol().name)
-                                : Result<void>();
+    return {};
   }
 
   static Result<std::vector<Dead>> findDead(const object::CodeObject &object, const analysis::Function &function,

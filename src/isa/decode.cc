@@ -16,8 +16,9 @@ namespace luthier::isa {
 namespace {
 
 constexpr uint32_t kCodeEnd = 0xbf9f0000;
-constexpr size_t kChunk = 4096;
-constexpr unsigned kMaxUses = 48; ///< no instruction has as many register operands
+constexpr size_t kSmallestChunk = 64,
+                 kLargestChunk = 4096; ///< of operands and of ranges; more than any instruction has
+constexpr unsigned kMaxUses = 48;      ///< no instruction has as many register operands
 
 uint32_t wordAt(const uint8_t *bytes) {
   uint32_t word;
@@ -94,6 +95,7 @@ struct Decoder::Impl {
   bool maybeSkipped = false; ///< the code has s_setvskip
   Operand *operands = nullptr, *operandsEnd = nullptr;
   RegRange *regs = nullptr, *regsEnd = nullptr;
+  size_t chunk = kLargestChunk;
 
   Operand *spaceForOperands(InstrSequence &sequence, size_t count);
   RegRange *spaceForRegs(InstrSequence &sequence, size_t count);
@@ -134,18 +136,18 @@ Result<std::unique_ptr<Decoder>> Decoder::create(const Target &target, unsigned 
 
 Operand *Decoder::Impl::spaceForOperands(InstrSequence &sequence, size_t count) {
   if (static_cast<size_t>(operandsEnd - operands) < count) {
-    sequence.operands_.push_back(std::make_unique<Operand[]>(kChunk));
+    sequence.operands_.push_back(std::make_unique<Operand[]>(chunk));
     operands = sequence.operands_.back().get();
-    operandsEnd = operands + kChunk;
+    operandsEnd = operands + chunk;
   }
   return std::exchange(operands, operands + count);
 }
 
 RegRange *Decoder::Impl::spaceForRegs(InstrSequence &sequence, size_t count) {
   if (static_cast<size_t>(regsEnd - regs) < count) {
-    sequence.regs_.push_back(std::make_unique<RegRange[]>(kChunk));
+    sequence.regs_.push_back(std::make_unique<RegRange[]>(chunk));
     regs = sequence.regs_.back().get();
-    regsEnd = regs + kChunk;
+    regsEnd = regs + chunk;
   }
   return std::exchange(regs, regs + count);
 }
@@ -367,6 +369,7 @@ Result<InstrSequence> Decoder::Impl::decode(std::span<const uint8_t> bytes, uint
   InstrSequence sequence;
   start();
   const size_t end = withoutPadding(bytes);
+  chunk = std::clamp(end, kSmallestChunk, kLargestChunk); // a file may have many functions of a few bytes
   sequence.instrs_.reserve(end / 6 + 1);
   bool indexing = indexedEverywhere;
   for (size_t at = 0; at < end;) {

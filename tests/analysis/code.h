@@ -54,7 +54,9 @@ public:
     cfg_ = Cfg::build(sequence_.instrs(), {.kernel = options.kernel});
     if (options.values && ScalarValues::needed(sequence_.instrs()))
       for (int round = 0; round < 3; ++round) {
-        values_ = ScalarValues::compute(cfg_, {.kernel = options.kernel, .loaded = {}, .clobbers = {}});
+        ScalarValues next = ScalarValues::compute(cfg_, {.kernel = options.kernel, .loaded = {}, .clobbers = {}});
+        next.addSeen(values_);
+        values_ = std::move(next);
         cfg_ = Cfg::build(sequence_.instrs(), {.kernel = options.kernel, .values = &values_});
       }
     const auto fine = verify(cfg_);

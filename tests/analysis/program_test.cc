@@ -229,6 +229,28 @@ TEST_P(Functions, WaitsAcrossCalls) {
 
 INSTANTIATE_TEST_SUITE_P(Targets, Functions, ::testing::Values("gfx803", "gfx906", "gfx90a", "gfx1030"));
 
+TEST(HostileFunctions, DepthAndEdgesAreBounded) {
+  const Loaded loaded(std::string(ANALYSIS_TEST_FILES) + "/chain.co");
+  ASSERT_EQ(loaded.graph->nodes().size(), 20003u);
+  EXPECT_THAT(loaded.calls("head"), ElementsAre("call f0"));
+  EXPECT_EQ(loaded.reachable("head").size(), 20002u);
+
+  // Deep down nothing is known, and that is what is said.
+  auto liveness = ProgramLiveness::compute(*loaded.program, *loaded.graph, loaded.symbol("head"));
+  ASSERT_TRUE(liveness);
+  EXPECT_EQ(where(liveness->of(loaded.symbol("head"))->before(0u), vgpr(7)), "AI");
+  CallWaits waits(*loaded.program);
+  const WaitState *left = waits.at(loaded.symbol("f0").address);
+  ASSERT_TRUE(left);
+  EXPECT_TRUE(left->anyRegister());
+
+  const Cfg &jumps = loaded.cfg("jumps");
+  EXPECT_TRUE(verify(jumps));
+  EXPECT_EQ(jumps.blocks().size(), 8000u); // each s_getpc_b64's value is one more possible target
+  EXPECT_LT(jumps.edges().size(), 1u << 17);
+  EXPECT_TRUE(jumps.blocks()[1].addressTaken);
+}
+
 TEST(CompiledFunctions, CallGraph) {
   const Loaded loaded(std::string(ANALYSIS_TEST_FILES) + "/compiled.co");
   EXPECT_THAT(loaded.calls("calls_helper"), ElementsAre("call helper", "call helper"));
