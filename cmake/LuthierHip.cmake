@@ -43,8 +43,9 @@ function(luthier_code_object output source)
 endfunction()
 
 # luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as
-# tests NAME.CHECK: compilers put waits where they belong.
+# tests NAME.CHECK. strict_waits: compilers put waits where they belong. poison_dead: what liveness analysis calls dead is not needed.
 function(luthier_checked_tests name)
   add_test(NAME ${name}.strict_waits COMMAND ${PROJECT_BINARY_DIR}/bin/luthier run --strict-waits ${ARGN})
-  set_tests_properties(${name}.strict_waits PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME ${name}.poison_dead COMMAND ${PROJECT_SOURCE_DIR}/tests/e2e/poison.py ${PROJECT_BINARY_DIR}/bin/luthier ${ARGN})
+  set_tests_properties(${name}.strict_waits ${name}.poison_dead PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()

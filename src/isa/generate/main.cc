@@ -338,8 +338,8 @@ private:
       reads = {{Reg::Mode, 1}};
       writes = {{Reg::Mode, 1}};
     }
-    // The result is in SDST, which may be VCC and then is an operand.
-    if (contains("_class_") && (kind.flags & kSdwa))
+    // With an operand for the result, VCC is written when it is that operand.
+    if (contains("_class_") && instruction.defs > 0 && instruction.name.find("_sdwa") != std::string::npos)
       std::erase_if(writes, [](RegRange range) { return range.contains(Reg::VccLo); });
     // What hardware registers are is known only with the operand.
     if (kind.flags & (kReadsHardware | kWritesHardware)) {

@@ -124,18 +124,11 @@ std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std:
 namespace {
 
 /// Whether the file has a segment with that virtual address.
-bool covers(const std::vector<std::byte> &elf, uint64_t address) {
-  Elf64_Ehdr header;
-  if (!copyAt(elf, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return false;
-  for (uint64_t n = 0; n < header.e_phnum; ++n) {
-    Elf64_Phdr segment;
-    if (!copyAt(elf, header.e_phoff + n * sizeof segment, segment))
-      return false;
-    if (segment.p_type == PT_LOAD && address - segment.p_vaddr < segment.p_memsz)
-      return true;
-  }
-  return false;
+bool covers(std::span<const std::byte> elf, uint64_t address) {
+  const auto object = object::CodeObject::parse(elf, "loaded code object");
+  return object && std::ranges::any_of(object->segments(), [&](const object::Segment &segment) {
+           return address - segment.address < segment.size;
+         });
 }
 
 } // namespace
