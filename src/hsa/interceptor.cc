@@ -1,5 +1,6 @@
 #include "hsa/interceptor.h"
 
+#include "hsa/code_capture.h"
 #include "hsa/format_call.h"
 #include "hsa/queue_interception.h"
 #include "support/log.h"
@@ -72,7 +73,8 @@ Interceptor &Interceptor::instance() {
   return *interceptor;
 }
 
-Interceptor::Interceptor() : queues_(std::make_unique<QueueInterception>(*this)) {
+Interceptor::Interceptor()
+    : code_(std::make_unique<CodeCapture>(*this)), queues_(std::make_unique<QueueInterception>(*this)) {
 #define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
   ApiCall<ApiId::function>::entry(wrappers_) =                                                                         \
       Wrapper<ApiId::function, typename ApiCall<ApiId::function>::Function>::wrapped;
@@ -167,6 +169,7 @@ Result<void> Interceptor::install(HsaApiTable *table) {
                                    : sizeof(hsa_ven_amd_loader_1_03_pfn_t));
     return status;
   });
+  code_->start();
   queues_->start();
   return {};
 }
@@ -176,6 +179,7 @@ void Interceptor::uninstall() {
   if (!live_)
     return;
   queues_->stop();
+  code_->stop();
   forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n)
       if (load(live[n]) == wrapper[n])
