@@ -124,7 +124,7 @@ private:
     ++universe_.valid;
     if (!forms_.insert(found->form).second)
       return;
-    Opcode &opcode = opcodes_[found->mnemonic];
+    OpcodeEntry &opcode = opcodes_[found->mnemonic];
     opcode.mnemonic = found->mnemonic;
     opcode.forms.push_back({format, bits});
   }
@@ -132,15 +132,15 @@ private:
   const Target &target_;
   Disassembler &disassembler_;
   OpcodeUniverse universe_;
-  std::map<std::string, Opcode> opcodes_;
+  std::map<std::string, OpcodeEntry> opcodes_;
   std::set<uint32_t> forms_;
 };
 
 } // namespace
 
-const Opcode *OpcodeUniverse::find(std::string_view mnemonic) const {
+const OpcodeEntry *OpcodeUniverse::find(std::string_view mnemonic) const {
   auto it = std::lower_bound(opcodes.begin(), opcodes.end(), mnemonic,
-                             [](const Opcode &opcode, std::string_view name) { return opcode.mnemonic < name; });
+                             [](const OpcodeEntry &opcode, std::string_view name) { return opcode.mnemonic < name; });
   return it != opcodes.end() && it->mnemonic == mnemonic ? &*it : nullptr;
 }
 

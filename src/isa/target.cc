@@ -18,6 +18,7 @@ static constexpr Target kTargets[] = {
      .sgprGranule = 16,
      .maxWorkgroupWaves = 16,
      .ldsGranule = 512,
+     .flatOffsetBits = 13,
      .unifiedVgprs = true,
      .packedWorkitemIds = true},
 };

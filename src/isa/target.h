@@ -24,6 +24,7 @@ struct Target {
   uint8_t sgprGranule;
   uint16_t maxWorkgroupWaves;
   uint32_t ldsGranule;    ///< bytes
+  uint8_t flatOffsetBits; ///< of FLAT's immediate offset, sign included
   bool unifiedVgprs;      ///< architectural and AccVGPRs share one file, split at ACCUM_OFFSET
   bool packedWorkitemIds; ///< work-item ids arrive in one VGPR, ten bits each
 };
