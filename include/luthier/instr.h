@@ -35,9 +35,9 @@ struct MemoryAccess {
   RegRange saddr = {};   ///< scalar base (SMEM, Global, Scratch), or the resource of Buffer
   RegRange soffset = {}; ///< scalar offset register
   int32_t soffsetValue = 0; ///< the constant in its place
-  int32_t offset = 0;    ///< immediate, in bytes
-  int32_t offset2 = 0;   ///< of the second access of ds_read2 and ds_write2
-  bool two = false;      ///< whether there is a second access
+  int32_t offset = 0;       ///< immediate, in bytes
+  int32_t offset2 = 0;      ///< of the second access of ds_read2 and ds_write2
+  bool two = false;         ///< whether there is a second access
   bool idxen = false, offen = false;
   bool toLds = false;   ///< a load whose data goes to LDS
   RegRange data = {};   ///< what is stored; an atomic's operand, with the value to compare behind it for cmpswap
@@ -61,7 +61,8 @@ public:
   /// destination and source.
   std::span<const Operand> operands() const { return {operands_, operandCount_}; }
   /// Registers that are read or written, implicit ones (VCC, EXEC, SCC, M0, MODE, FLAT_SCRATCH) included. What is
-  /// written only in part, or perhaps not at all, is in both: what is in writes() alone is overwritten (in active lanes).
+  /// written only in part, or perhaps not at all, is in both: what is in writes() alone is overwritten (in active
+  /// lanes).
   std::span<const RegRange> reads() const { return {regs_, readCount_}; }
   std::span<const RegRange> writes() const { return {regs_ + readCount_, writeCount_}; }
 

@@ -26,11 +26,11 @@ struct CallSite {
 struct CallNode {
   const object::Symbol *symbol = nullptr;
   const Function *function = nullptr;
-  std::vector<uint32_t> calls;     ///< numbers of its CallSites
+  std::vector<uint32_t> calls;      ///< numbers of its CallSites
   std::vector<uint32_t> calledFrom; ///< numbers of direct CallSites
   bool addressTaken = false;
-  bool recursive = false; ///< can reach itself
-  uint32_t component = 0; ///< functions that can reach each other share one; callees have lower numbers
+  bool recursive = false;  ///< can reach itself
+  uint32_t component = 0;  ///< functions that can reach each other share one; callees have lower numbers
   bool hasUnknown = false; ///< itself: an indirect call, a jump to who knows where, a call of what is no function
 
   // Itself and everything it can reach.

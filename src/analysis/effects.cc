@@ -61,8 +61,8 @@ struct Table {
         continue;
       }
       for (const OpcodeRow &row : kRows)
-        if (name == row.mnemonic || ((name.ends_with("_b32") || name.ends_with("_b64")) &&
-                                     name.substr(0, name.size() - 4) == row.mnemonic))
+        if (name == row.mnemonic ||
+            ((name.ends_with("_b32") || name.ends_with("_b64")) && name.substr(0, name.size() - 4) == row.mnemonic))
           rows[n] = row;
     }
   }

@@ -138,7 +138,8 @@ LiveSets liveAtExit(const Block &block, const LivenessContext &context) {
   return LiveSets::everything();
 }
 
-/// Iterates over blocks until nothing changes, successors first. `update(block)` says whether the block's start changed.
+/// Iterates over blocks until nothing changes, successors first. `update(block)` says whether the block's start
+/// changed.
 template <class Update> void iterate(const Cfg &cfg, Update &&update) {
   std::vector<uint8_t> dirty(cfg.blocks().size(), 1);
   for (bool again = true; again;) {

@@ -23,9 +23,9 @@
 // At a call: the callee's summary where there is one, everything live where not. Where a function returns: what the
 // context says, or everything. At s_endpgm nothing is live. After a jump to who knows where: everything.
 //
-// What "dead" permits: a register that is in neither set may be overwritten in all lanes; one that is not in `active` may be
-// overwritten in the lanes that are active at that point. It says nothing about loads that are still on their way into
-// a register: see analysis/waits.h, and analysis/budget.h for both together.
+// What "dead" permits: a register that is in neither set may be overwritten in all lanes; one that is not in `active`
+// may be overwritten in the lanes that are active at that point. It says nothing about loads that are still on their
+// way into a register: see analysis/waits.h, and analysis/budget.h for both together.
 #pragma once
 
 #include "analysis/cfg.h"

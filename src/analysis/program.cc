@@ -42,8 +42,8 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
     return function;
 
   // Jumps that are resolved add edges, and edges may take knowledge away again; rounds end when they agree.
-  const ScalarValues::Context context{
-      .kernel = kernel, .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); }};
+  const ScalarValues::Context context{.kernel = kernel,
+                                      .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); }};
   ScalarValues values;
   for (int round = 0;; ++round) {
     ScalarValues next = ScalarValues::compute(function->cfg_, context);

@@ -132,13 +132,14 @@ private:
       return constant(static_cast<uint32_t>(operand.value));
     case OperandKind::Register:
       return number(operand.regs.first) < kRegs && operand.regs.count == 1 ? state.regs[number(operand.regs.first)]
-                                                                             : kUnknown;
+                                                                           : kUnknown;
     default:
       return kUnknown;
     }
   }
 
-  /// Return addresses that are saved in lanes of VGPRs: (VGPR, lane) to what v_writelane_b32 puts there, flow-insensitively.
+  /// Return addresses that are saved in lanes of VGPRs: (VGPR, lane) to what v_writelane_b32 puts there,
+  /// flow-insensitively.
   void collectLanes() {
     if (context_.kernel)
       return;

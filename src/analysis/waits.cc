@@ -281,8 +281,8 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
         }
       }
       // A jump to other code returns from there: nothing is known of that.
-      const bool leaves = blocks[n].exit == Exit::Tail || blocks[n].exit == Exit::FallsOut ||
-                          blocks[n].exit == Exit::Unknown;
+      const bool leaves =
+          blocks[n].exit == Exit::Tail || blocks[n].exit == Exit::FallsOut || blocks[n].exit == Exit::Unknown;
       if (blocks[n].exit == Exit::Return || leaves) {
         if (leaves)
           state = WaitState::unknown();

@@ -1,5 +1,6 @@
 #include "hsa/code_capture.h"
 
+#include "hsa/linker.h"
 #include "support/log.h"
 
 #include <algorithm>
@@ -63,25 +64,31 @@ void CodeCapture::start() {
   i.replace<ApiId::hsa_executable_load_agent_code_object>([](hsa_executable_t executable, hsa_agent_t agent,
                                                              hsa_code_object_reader_t reader, const char *options,
                                                              hsa_loaded_code_object_t *loaded) {
-    const hsa_status_t status =
-        original().core.hsa_executable_load_agent_code_object_fn(executable, agent, reader, options, loaded);
+    const hsa_status_t status = Interceptor::instance().linker().load(executable, agent, reader, options, loaded);
     if (status == HSA_STATUS_SUCCESS)
       hsa::capture().capture(executable);
     return status;
   });
-  // For those who load with a deprecated function.
   i.replace<ApiId::hsa_executable_freeze>([](hsa_executable_t executable, const char *options) {
-    hsa::capture().capture(executable);
-    const hsa_status_t status = original().core.hsa_executable_freeze_fn(executable, options);
+    Interceptor &interceptor = Interceptor::instance();
+    interceptor.code().capture(executable); // for those who load with a deprecated function
+    hsa_status_t status = interceptor.linker().check(executable);
+    if (status == HSA_STATUS_SUCCESS)
+      status = original().core.hsa_executable_freeze_fn(executable, options);
+    if (status == HSA_STATUS_SUCCESS)
+      status = interceptor.linker().finish(executable);
     if (status == HSA_STATUS_SUCCESS) {
       Interceptor::CallbackScope scope;
-      Interceptor::instance().executableFrozen().raise(executable);
+      interceptor.executableFrozen().raise(executable);
     }
     return status;
   });
   i.replace<ApiId::hsa_executable_destroy>([](hsa_executable_t executable) {
-    hsa::capture().forget(executable);
-    return original().core.hsa_executable_destroy_fn(executable);
+    Interceptor &interceptor = Interceptor::instance();
+    interceptor.code().forget(executable);
+    const hsa_status_t status = original().core.hsa_executable_destroy_fn(executable);
+    interceptor.linker().forget(executable);
+    return status;
   });
 }
 
@@ -117,7 +124,8 @@ void CodeCapture::capture(hsa_executable_t executable) {
 }
 
 Result<CodeCapture::Shared> CodeCapture::capture(hsa_executable_t executable, hsa_loaded_code_object_t handle) {
-  std::shared_ptr<CapturedCode> code(new CapturedCode(LUTHIER_TRY(storageOf(handle))));
+  const StoredBytes *given = interceptor_.linker().originalOf(handle);
+  std::shared_ptr<CapturedCode> code(new CapturedCode(given ? *given : LUTHIER_TRY(storageOf(handle))));
   code->executable_ = executable;
   code->handle_ = handle;
   code->agent_ = LUTHIER_TRY(loadedInfo<hsa_agent_t>(handle, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT));

@@ -2,6 +2,7 @@
 
 #include "hsa/code_capture.h"
 #include "hsa/format_call.h"
+#include "hsa/linker.h"
 #include "hsa/queue_interception.h"
 #include "support/log.h"
 
@@ -74,7 +75,8 @@ Interceptor &Interceptor::instance() {
 }
 
 Interceptor::Interceptor()
-    : code_(std::make_unique<CodeCapture>(*this)), queues_(std::make_unique<QueueInterception>(*this)) {
+    : code_(std::make_unique<CodeCapture>(*this)), linker_(std::make_unique<Linker>(*this)),
+      queues_(std::make_unique<QueueInterception>(*this)) {
 #define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
   ApiCall<ApiId::function>::entry(wrappers_) =                                                                         \
       Wrapper<ApiId::function, typename ApiCall<ApiId::function>::Function>::wrapped;
@@ -170,6 +172,7 @@ Result<void> Interceptor::install(HsaApiTable *table) {
     return status;
   });
   code_->start();
+  linker_->start();
   queues_->start();
   return {};
 }
@@ -179,6 +182,7 @@ void Interceptor::uninstall() {
   if (!live_)
     return;
   queues_->stop();
+  linker_->stop();
   code_->stop();
   forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n)

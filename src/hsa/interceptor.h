@@ -30,6 +30,7 @@ namespace luthier::hsa {
 
 class CapturedCode;
 class CodeCapture;
+class Linker;
 class QueueInterception;
 using SharedCode = std::shared_ptr<const CapturedCode>;
 
@@ -110,6 +111,7 @@ public:
   }
 
   CodeCapture &code() { return *code_; }
+  Linker &linker() { return *linker_; }
   QueueInterception &queues() { return *queues_; }
 
   /// Whether this thread is inside a callback; calls it makes are not reported.
@@ -139,6 +141,7 @@ private:
   Event<const SharedCode &> codeLoaded_;
   Event<hsa_executable_t> executableFrozen_, executableDestroyed_;
   std::unique_ptr<CodeCapture> code_;
+  std::unique_ptr<Linker> linker_;
   std::unique_ptr<QueueInterception> queues_;
 };
 

@@ -96,7 +96,8 @@ struct Decoder::Impl {
 
   Operand *spaceForOperands(InstrSequence &sequence, size_t count);
   RegRange *spaceForRegs(InstrSequence &sequence, size_t count);
-  /// `indexedEverywhere` is set where indexing of VGPRs goes on beyond a block, and makes it so for all when set before.
+  /// `indexedEverywhere` is set where indexing of VGPRs goes on beyond a block, and makes it so for all when set
+  /// before.
   Result<InstrSequence> decode(std::span<const uint8_t> bytes, uint64_t address, bool &indexedEverywhere);
   void fill(InstrSequence &sequence, Instr &out, const Form &row, bool indexedVectors);
   Operand operandOf(const OperandForm &form, const Form &row, const Instr &out) const;
@@ -176,8 +177,8 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
     operand.kind = OperandKind::Immediate;
     if (form.role == Role::BranchTarget)
       operand.value = signExtended(operand.value, 16);
-    else if (form.role == Role::Offset && (row.space == MemorySpace::Flat || row.space == MemorySpace::Global ||
-                                           row.space == MemorySpace::Scratch))
+    else if (form.role == Role::Offset &&
+             (row.space == MemorySpace::Flat || row.space == MemorySpace::Global || row.space == MemorySpace::Scratch))
       operand.value = signExtended(operand.value, target.flatOffsetBits);
     break;
   case OperandShape::Modifier:
@@ -228,7 +229,8 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add({Reg::M0, 1});
 
   // Which results leave something of their register as it was.
-  const bool half = ((row.flags & kKeepsHalf) && target.major >= 9) || ((row.flags & kKeepsHalf10) && target.major >= 10);
+  const bool half =
+      ((row.flags & kKeepsHalf) && target.major >= 9) || ((row.flags & kKeepsHalf10) && target.major >= 10);
   bool keeps = half;
   bool dppWritesAll = true;
   const std::span<const OperandForm> forms = operandsOf(row);

@@ -79,8 +79,8 @@ enum FormFlag : uint32_t {
   kReadsHardware = 1u << 6,  ///< s_getreg
   kIndexedRead = 1u << 7,    ///< the register read is the one named plus M0
   kIndexedWrite = 1u << 8,
-  kScalar64 = 1u << 9,  ///< names EXEC or VCC as a pair even in wave32: s_and_saveexec_b64
-  kFork = 1u << 10,     ///< keeps a stack of EXEC and PC in SGPRs
+  kScalar64 = 1u << 9, ///< names EXEC or VCC as a pair even in wave32: s_and_saveexec_b64
+  kFork = 1u << 10,    ///< keeps a stack of EXEC and PC in SGPRs
   kTwoOffsets = 1u << 11,
   kStride64 = 1u << 12, ///< the two offsets count in units of 64 elements
   kToLds = 1u << 13,

@@ -38,8 +38,7 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
   mc->instructions.reset(llvmTarget->createMCInstrInfo());
   mc->subtarget.reset(llvmTarget->createMCSubtargetInfo(
       triple.str(), llvm::StringRef(target.name.data(), target.name.size()), features));
-  mc->context =
-      std::make_unique<llvm::MCContext>(triple, mc->asmInfo.get(), mc->registers.get(), mc->subtarget.get());
+  mc->context = std::make_unique<llvm::MCContext>(triple, mc->asmInfo.get(), mc->registers.get(), mc->subtarget.get());
   mc->disassembler.reset(llvmTarget->createMCDisassembler(*mc->subtarget, *mc->context));
   mc->printer.reset(llvmTarget->createMCInstPrinter(triple, 0, *mc->asmInfo, *mc->instructions, *mc->registers));
   if (!mc->disassembler || !mc->printer)

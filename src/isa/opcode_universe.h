@@ -26,9 +26,9 @@ struct OpcodeEntry {
 
 struct OpcodeUniverse {
   std::vector<OpcodeEntry> opcodes; ///< sorted by mnemonic
-  size_t forms = 0;            ///< of all of them
-  uint64_t probes = 0;         ///< bit patterns that LLVM was asked about
-  uint64_t valid = 0;          ///< those that it called instructions
+  size_t forms = 0;                 ///< of all of them
+  uint64_t probes = 0;              ///< bit patterns that LLVM was asked about
+  uint64_t valid = 0;               ///< those that it called instructions
 
   const OpcodeEntry *find(std::string_view mnemonic) const;
 };

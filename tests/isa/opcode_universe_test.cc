@@ -45,7 +45,8 @@ TEST(OpcodeUniverse, HasAtLeastAsManyAsTheManual) {
       {Format::Mtbuf, 16}, {Format::Mubuf, 76}, {Format::Flat, 51 + 53 + 22}, {Format::Mimg, 25},
   };
   for (const auto &[format, count] : manual)
-    EXPECT_GE(std::ranges::count_if(universe().opcodes, [&](const OpcodeEntry &o) { return hasFormat(o, format); }), count)
+    EXPECT_GE(std::ranges::count_if(universe().opcodes, [&](const OpcodeEntry &o) { return hasFormat(o, format); }),
+              count)
         << static_cast<int>(format);
   EXPECT_GE(universe().opcodes.size(), 1100u);
   EXPECT_GE(universe().forms, 2 * universe().opcodes.size());

@@ -22,22 +22,39 @@ public:
   bool hasAny(std::initializer_list<std::string_view> parts) const {
     return std::ranges::any_of(parts, [&](std::string_view part) { return has(part); });
   }
-  bool is(std::initializer_list<std::string_view> names) const { return std::ranges::find(names, text_) != names.end(); }
+  bool is(std::initializer_list<std::string_view> names) const {
+    return std::ranges::find(names, text_) != names.end();
+  }
 
 private:
   std::string_view text_;
 };
 
 MemorySpace spaceOf(const Text &name) {
-  static constexpr std::pair<std::string_view, MemorySpace> kPrefixes[] = {
-      {"global_", MemorySpace::Global},       {"flat_", MemorySpace::Flat},         {"scratch_", MemorySpace::Scratch},
-      {"buffer_", MemorySpace::Buffer},       {"tbuffer_", MemorySpace::Buffer},    {"image_", MemorySpace::Image},
-      {"ds_gws_", MemorySpace::Gds},          {"ds_ordered_", MemorySpace::Gds},    {"ds_add_gs_reg", MemorySpace::Gds},
-      {"ds_sub_gs_reg", MemorySpace::Gds},    {"ds_", MemorySpace::Lds},            {"lds_", MemorySpace::Lds},
-      {"s_load_", MemorySpace::Scalar},       {"s_buffer_", MemorySpace::Scalar},   {"s_store_", MemorySpace::Scalar},
-      {"s_scratch_", MemorySpace::Scalar},    {"s_atomic_", MemorySpace::Scalar},   {"s_memtime", MemorySpace::Scalar},
-      {"s_memrealtime", MemorySpace::Scalar}, {"s_dcache_", MemorySpace::Scalar},   {"s_atc_", MemorySpace::Scalar},
-      {"s_gl1_inv", MemorySpace::Scalar},     {"s_prefetch_", MemorySpace::Scalar}, {"s_get_waveid_", MemorySpace::Scalar}};
+  static constexpr std::pair<std::string_view, MemorySpace> kPrefixes[] = {{"global_", MemorySpace::Global},
+                                                                           {"flat_", MemorySpace::Flat},
+                                                                           {"scratch_", MemorySpace::Scratch},
+                                                                           {"buffer_", MemorySpace::Buffer},
+                                                                           {"tbuffer_", MemorySpace::Buffer},
+                                                                           {"image_", MemorySpace::Image},
+                                                                           {"ds_gws_", MemorySpace::Gds},
+                                                                           {"ds_ordered_", MemorySpace::Gds},
+                                                                           {"ds_add_gs_reg", MemorySpace::Gds},
+                                                                           {"ds_sub_gs_reg", MemorySpace::Gds},
+                                                                           {"ds_", MemorySpace::Lds},
+                                                                           {"lds_", MemorySpace::Lds},
+                                                                           {"s_load_", MemorySpace::Scalar},
+                                                                           {"s_buffer_", MemorySpace::Scalar},
+                                                                           {"s_store_", MemorySpace::Scalar},
+                                                                           {"s_scratch_", MemorySpace::Scalar},
+                                                                           {"s_atomic_", MemorySpace::Scalar},
+                                                                           {"s_memtime", MemorySpace::Scalar},
+                                                                           {"s_memrealtime", MemorySpace::Scalar},
+                                                                           {"s_dcache_", MemorySpace::Scalar},
+                                                                           {"s_atc_", MemorySpace::Scalar},
+                                                                           {"s_gl1_inv", MemorySpace::Scalar},
+                                                                           {"s_prefetch_", MemorySpace::Scalar},
+                                                                           {"s_get_waveid_", MemorySpace::Scalar}};
   for (const auto &[prefix, space] : kPrefixes)
     if (name.starts(prefix))
       return space;
@@ -47,17 +64,36 @@ MemorySpace spaceOf(const Text &name) {
 /// Bytes of one access, as the name says. Typed accesses (format_x) have no fixed size in memory: as many as registers.
 uint8_t bytesOf(const Text &name) {
   static constexpr std::pair<std::string_view, uint8_t> kScalar[] = {
-      {"x16", 64}, {"x8", 32}, {"x4", 16}, {"x3", 12}, {"x2", 8}, {"b512", 64}, {"b256", 32}, {"b128", 16},
-      {"b96", 12}, {"b64", 8}, {"_u8", 1}, {"_i8", 1}, {"_u16", 2}, {"_i16", 2}};
-  static constexpr std::pair<std::string_view, uint8_t> kVector[] = {
-      {"format_d16_xyzw", 8}, {"format_d16_xyz", 6}, {"format_d16_xy", 4}, {"format_d16_hi_x", 2}, {"format_d16_x", 2},
-      {"format_xyzw", 16},    {"format_xyz", 12},    {"format_xy", 8},     {"format_x", 4},        {"dwordx4", 16},
-      {"dwordx3", 12},        {"dwordx2", 8},        {"dword", 4},         {"byte", 1},            {"short", 2},
-      {"b128", 16},           {"b96", 12},           {"b64", 8},           {"b16", 2},             {"b8", 1},
-      {"_u8", 1},             {"_i8", 1},            {"_u16", 2},          {"_i16", 2}};
-  if (name.has("atomic") || name.startsAny({"ds_add", "ds_sub", "ds_rsub", "ds_inc", "ds_dec", "ds_min", "ds_max", "ds_and",
-                                            "ds_or_", "ds_xor", "ds_mskor", "ds_wrxchg", "ds_cmpst", "ds_wrap", "ds_condxchg",
-                                            "ds_storexchg", "ds_cmpstore", "ds_pk_add", "ds_cond_sub"}))
+      {"x16", 64},  {"x8", 32},  {"x4", 16}, {"x3", 12}, {"x2", 8},  {"b512", 64}, {"b256", 32},
+      {"b128", 16}, {"b96", 12}, {"b64", 8}, {"_u8", 1}, {"_i8", 1}, {"_u16", 2},  {"_i16", 2}};
+  static constexpr std::pair<std::string_view, uint8_t> kVector[] = {{"format_d16_xyzw", 8},
+                                                                     {"format_d16_xyz", 6},
+                                                                     {"format_d16_xy", 4},
+                                                                     {"format_d16_hi_x", 2},
+                                                                     {"format_d16_x", 2},
+                                                                     {"format_xyzw", 16},
+                                                                     {"format_xyz", 12},
+                                                                     {"format_xy", 8},
+                                                                     {"format_x", 4},
+                                                                     {"dwordx4", 16},
+                                                                     {"dwordx3", 12},
+                                                                     {"dwordx2", 8},
+                                                                     {"dword", 4},
+                                                                     {"byte", 1},
+                                                                     {"short", 2},
+                                                                     {"b128", 16},
+                                                                     {"b96", 12},
+                                                                     {"b64", 8},
+                                                                     {"b16", 2},
+                                                                     {"b8", 1},
+                                                                     {"_u8", 1},
+                                                                     {"_i8", 1},
+                                                                     {"_u16", 2},
+                                                                     {"_i16", 2}};
+  if (name.has("atomic") ||
+      name.startsAny({"ds_add", "ds_sub", "ds_rsub", "ds_inc", "ds_dec", "ds_min", "ds_max", "ds_and", "ds_or_",
+                      "ds_xor", "ds_mskor", "ds_wrxchg", "ds_cmpst", "ds_wrap", "ds_condxchg", "ds_storexchg",
+                      "ds_cmpstore", "ds_pk_add", "ds_cond_sub"}))
     return name.has("_x2") || name.ends("64") ? 8 : 4;
   if (name.starts("s_")) {
     for (const auto &[part, bytes] : kScalar)
@@ -73,9 +109,11 @@ uint8_t bytesOf(const Text &name) {
 
 /// Instructions of a memory unit that access no memory.
 bool onlyPasses(const Text &name) {
-  return name.hasAny({"permute", "swizzle", "ds_nop", "_gws_", "memtime", "memrealtime", "dcache", "atc_probe", "prefetch",
-                      "wbinvl", "_inv", "buffer_wbl2", "_wb", "get_waveid", "get_lod", "get_resinfo", "gl0_inv", "gl1_inv",
-                      "lds_direct_load", "ds_direct_load", "param_load", "bvh_stack", "gs_reg"});
+  return name.hasAny({"permute",     "swizzle",     "ds_nop",    "_gws_",           "memtime",
+                      "memrealtime", "dcache",      "atc_probe", "prefetch",        "wbinvl",
+                      "_inv",        "buffer_wbl2", "_wb",       "get_waveid",      "get_lod",
+                      "get_resinfo", "gl0_inv",     "gl1_inv",   "lds_direct_load", "ds_direct_load",
+                      "param_load",  "bvh_stack",   "gs_reg"});
 }
 
 void addMemory(const Text &name, const LlvmInstruction &instruction, Class &out) {
@@ -171,7 +209,8 @@ void addIndexing(const Text &name, Class &out) {
 
 bool hasHalfResult(std::string_view mnemonic) {
   const Text name(mnemonic);
-  if (!name.starts("v_") || name.hasAny({"_pk_", "_cvt_pk", "v_cmp", "mfma", "wmma", "swmmac", "v_sad_", "interp_p1", "v_dual"}))
+  if (!name.starts("v_") ||
+      name.hasAny({"_pk_", "_cvt_pk", "v_cmp", "mfma", "wmma", "swmmac", "v_sad_", "interp_p1", "v_dual"}))
     return false;
   if (name.starts("v_sat_pk"))
     return true;
@@ -200,7 +239,8 @@ Class classify(const LlvmInstruction &instruction) {
   const bool matrix = name.startsAny({"v_mfma", "v_smfmac", "v_wmma", "v_swmmac"});
   if (matrix || name.starts("v_accvgpr"))
     add(Property::Matrix);
-  if (matrix || name.startsAny({"v_readlane", "v_readfirstlane", "v_permlane", "ds_permute", "ds_bpermute", "ds_swizzle"}))
+  if (matrix ||
+      name.startsAny({"v_readlane", "v_readfirstlane", "v_permlane", "ds_permute", "ds_bpermute", "ds_swizzle"}))
     add(Property::CrossLane);
   if (name.startsAny({"v_mfma", "v_smfmac", "v_readlane", "v_writelane"}))
     add(Property::IgnoresExec);

@@ -165,7 +165,8 @@ Result<LlvmTables> readLlvmTables() {
     const llvm::MCInstrDesc &desc = info->get(opcode);
     LlvmInstruction &instruction = tables.instructions.emplace_back();
     instruction.name = info->getName(opcode).str();
-    if (std::string mnemonic = mnemonicOf(*printer, opcode); !desc.isPseudo() && desc.getSize() && isVendorName(mnemonic))
+    if (std::string mnemonic = mnemonicOf(*printer, opcode);
+        !desc.isPseudo() && desc.getSize() && isVendorName(mnemonic))
       instruction.mnemonic = std::move(mnemonic);
     instruction.size = desc.getSize();
     instruction.defs = desc.getNumDefs();

@@ -176,9 +176,9 @@ OperandShape shapeOf(const LlvmOperand &operand) {
 
 bool isOldDestination(const LlvmInstruction &instruction, unsigned n) {
   const LlvmOperand &operand = instruction.operands[n];
-  return n >= instruction.defs && (operand.tiedTo || operand.name == Name::VdstIn || operand.name == Name::VdataIn ||
-                                   operand.name == Name::Old ||
-                                   (instruction.mnemonic.starts_with("s_bitset") && n == 2));
+  return n >= instruction.defs &&
+         (operand.tiedTo || operand.name == Name::VdstIn || operand.name == Name::VdataIn ||
+          operand.name == Name::Old || (instruction.mnemonic.starts_with("s_bitset") && n == 2));
 }
 
 std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t flags) {
@@ -206,10 +206,12 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
     if (isOldDestination(instruction, n) && !(dppOrSdwa && instruction.operands[n].name == Name::Old))
       operands[placeOf.at(instruction.operands[n].tiedTo.value_or(0))].read = true;
   // In assembly, FLAT's address stands before the data, and an offset register before the base that it is added to.
-  const bool flat = mnemonic.starts_with("flat_") || mnemonic.starts_with("global_") || mnemonic.starts_with("scratch_");
+  const bool flat =
+      mnemonic.starts_with("flat_") || mnemonic.starts_with("global_") || mnemonic.starts_with("scratch_");
   for (size_t n = 0; flat && n + 1 < operands.size(); ++n) {
     const Name first = instruction.operands[operands[n].index].name;
-    if (instruction.operands[operands[n + 1].index].name == Name::Vaddr && (first == Name::Saddr || first == Name::Vdata))
+    if (instruction.operands[operands[n + 1].index].name == Name::Vaddr &&
+        (first == Name::Saddr || first == Name::Vdata))
       std::swap(operands[n], operands[n + 1]);
   }
   return operands;
@@ -257,7 +259,8 @@ private:
       kind.flags |= keeps ? kKeepsHalf : kKeepsHalf10;
     }
     // A half of the loaded register, and what cannot be told from it.
-    const bool d16 = mnemonic.find("_d16") != mnemonic.npos && (kind.properties & static_cast<uint32_t>(Property::Load));
+    const bool d16 =
+        mnemonic.find("_d16") != mnemonic.npos && (kind.properties & static_cast<uint32_t>(Property::Load));
     if (mnemonic.starts_with("s_") && mnemonic.ends_with("_b64"))
       kind.flags |= kScalar64;
 
@@ -285,7 +288,8 @@ private:
 
   static LiteralField literalField(const LlvmInstruction &instruction, const std::vector<OperandForm> &operands,
                                    const Class &kind) {
-    if (!std::ranges::any_of(operands, [](const OperandForm &o) { return o.shape == OperandShape::Value && !o.written; }))
+    if (!std::ranges::any_of(operands,
+                             [](const OperandForm &o) { return o.shape == OperandShape::Value && !o.written; }))
       return LiteralField::None;
     if (kind.space != MemorySpace::None || (kind.flags & (kDpp | kSdwa)))
       return LiteralField::None;
@@ -346,10 +350,10 @@ private:
   }
 
   uint16_t intern(const Form &form) {
-    const auto key = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", form.opcode, form.size,
-                                 static_cast<int>(form.literal), form.properties, form.flags,
-                                 static_cast<int>(form.space), form.bytes, form.operandCount, form.implicitReadCount,
-                                 form.implicitWriteCount, form.operands, form.implicits);
+    const auto key =
+        fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", form.opcode, form.size, static_cast<int>(form.literal),
+                    form.properties, form.flags, static_cast<int>(form.space), form.bytes, form.operandCount,
+                    form.implicitReadCount, form.implicitWriteCount, form.operands, form.implicits);
     const auto [known, isNew] = known_.try_emplace(key, static_cast<uint16_t>(forms_.size()));
     if (isNew)
       forms_.push_back(form);
