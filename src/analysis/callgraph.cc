@@ -191,7 +191,7 @@ void CallGraph::summarize() {
   std::vector<uint32_t> order(nodes_.size());
   for (uint32_t n = 0; n < order.size(); ++n)
     order[n] = n;
-  std::ranges::stable_sort(order, {}, [&](uint32_t n) { return nodes_[n].component; });
+  std::ranges::sort(order, {}, [&](uint32_t n) { return std::pair(nodes_[n].component, n); });
   // Members of a component reach each other: going round as often as it has members would do, twice does too, since
   // everything is a union and the first round collects it in one member.
   for (size_t begin = 0; begin < order.size();) {

@@ -272,7 +272,7 @@ Result<void> verify(const Cfg &cfg) {
     if (block.successorBegin != nextEdge || nextEdge + block.successorCount > edges.size())
       return at("its successors are not in their place");
     nextEdge += block.successorCount;
-    unsigned fallthrough = 0, taken = 0, indirect = 0;
+    unsigned fallthrough = 0, taken = 0;
     for (const Edge &edge : cfg.successors(block)) {
       if (edge.from != n || edge.to >= blocks.size())
         return at("an edge has wrong ends");
@@ -293,11 +293,8 @@ Result<void> verify(const Cfg &cfg) {
         if (!last.is(Property::Branch) && !last.is(Property::IndirectBranch))
           return at("a taken edge without a branch");
       }
-      if (edge.kind == EdgeKind::Indirect) {
-        ++indirect;
-        if (!blocks[edge.to].addressTaken || block.exit != Exit::Unknown)
-          return at("an indirect edge for no reason");
-      }
+      if (edge.kind == EdgeKind::Indirect && (!blocks[edge.to].addressTaken || block.exit != Exit::Unknown))
+        return at("an indirect edge for no reason");
     }
     if (fallthrough > 1 || taken > 1)
       return at("has an edge twice");

@@ -68,18 +68,33 @@ Result<std::unique_ptr<Program>> Program::create(const object::CodeObject &objec
     return makeError("{}: instructions of {} cannot be decoded", object.origin(), object.targetId());
   std::unique_ptr<Program> program(new Program);
   program->object_ = &object;
-  program->decoder_ = LUTHIER_TRY(isa::Decoder::create(object.target()));
   for (const object::Symbol &symbol : object.symbols())
     if (symbol.kind != object::SymbolKind::Variable && symbol.defined)
       program->functions_.push_back(&symbol);
-  std::ranges::stable_sort(program->functions_, {}, [](const object::Symbol *symbol) { return symbol->address; });
+  std::ranges::sort(program->functions_, {},
+                    [](const object::Symbol *symbol) { return std::pair(symbol->address, symbol->name); });
   return program;
+}
+
+Result<isa::Decoder *> Program::decoder(const object::Symbol &function) {
+  // Code does not say for which wave size it was compiled, descriptors do, and a compilation has but one.
+  const isa::Target &target = object_->target();
+  unsigned waveSize = target.waveSize;
+  const object::Symbol *kernel = function.kind == object::SymbolKind::Kernel ? &function : nullptr;
+  if (!kernel && !object_->kernels().empty())
+    kernel = &object_->kernels().front();
+  if (kernel && target.major >= 10)
+    waveSize = LUTHIER_TRY(object_->descriptor(*kernel)).waveSize(target);
+  std::unique_ptr<isa::Decoder> &slot = waveSize == 32 ? wave32_ : wave64_;
+  if (!slot)
+    slot = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
+  return slot.get();
 }
 
 Result<const Function *> Program::function(const object::Symbol &symbol) {
   std::unique_ptr<Function> &slot = decoded_[&symbol];
   if (!slot)
-    slot = LUTHIER_TRY(Function::decode(*decoder_, *object_, symbol));
+    slot = LUTHIER_TRY(Function::decode(*LUTHIER_TRY(decoder(symbol)), *object_, symbol));
   return slot.get();
 }
 

@@ -47,7 +47,8 @@ public:
   static Result<std::unique_ptr<Program>> create(const object::CodeObject &object);
 
   const object::CodeObject &object() const { return *object_; }
-  isa::Decoder &decoder() { return *decoder_; }
+  /// The decoder for a function's wave size: a kernel's own; for device functions, that of the object's kernels.
+  Result<isa::Decoder *> decoder(const object::Symbol &function);
   /// Kernels and device functions that are defined here, by address.
   std::span<const object::Symbol *const> functions() const { return functions_; }
 
@@ -57,7 +58,7 @@ public:
 
 private:
   const object::CodeObject *object_ = nullptr;
-  std::unique_ptr<isa::Decoder> decoder_;
+  std::unique_ptr<isa::Decoder> wave64_, wave32_;
   std::vector<const object::Symbol *> functions_;
   std::map<const object::Symbol *, std::unique_ptr<Function>> decoded_;
 };

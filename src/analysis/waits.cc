@@ -79,7 +79,8 @@ bool WaitState::merge(const WaitState &other) {
     return std::pair(x.counter, x.reg) < std::pair(y.counter, y.reg);
   };
   merged.entries_.reserve(std::max(entries_.size(), other.entries_.size()));
-  auto a = entries_.begin(), b = other.entries_.begin();
+  auto a = entries_.cbegin();
+  auto b = other.entries_.cbegin();
   while (a != entries_.end() || b != other.entries_.end()) {
     if (b == other.entries_.end() || (a != entries_.end() && before(*a, *b)))
       merged.entries_.push_back(*a++);
