@@ -215,13 +215,17 @@ private:
       break;
     case Opcode::S_ADD_U32:
     case Opcode::S_ADDC_U32:
+    case Opcode::S_SUB_U32:
+    case Opcode::S_SUBB_U32:
       if (operands.size() >= 3) {
         const Value a = value(state, operands[1]), b = value(state, operands[2]);
-        const bool carries = instr.opcode() == Opcode::S_ADDC_U32;
+        const bool carries = instr.opcode() == Opcode::S_ADDC_U32 || instr.opcode() == Opcode::S_SUBB_U32;
+        const bool adds = instr.opcode() == Opcode::S_ADD_U32 || instr.opcode() == Opcode::S_ADDC_U32;
         if (a.what == What::Constant && b.what == What::Constant && (!carries || state.scc.what == What::Constant)) {
-          const uint64_t sum = uint64_t{a.bits} + b.bits + (carries ? state.scc.bits : 0);
-          results[0] = constant(static_cast<uint32_t>(sum));
-          scc = constant(static_cast<uint32_t>(sum >> 32));
+          const uint64_t second = uint64_t{b.bits} + (carries ? state.scc.bits : 0);
+          const uint64_t result = adds ? a.bits + second : a.bits - second;
+          results[0] = constant(static_cast<uint32_t>(result));
+          scc = constant(static_cast<uint32_t>(result >> 32) & 1);
           known = 1;
           consumes = false;
         }

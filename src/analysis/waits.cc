@@ -63,9 +63,11 @@ bool WaitState::anyRegister() const {
   return std::ranges::any_of(counters_, [](const PerCounter &c) { return c.anyRegister; });
 }
 
-WaitState WaitState::unknown() {
+WaitState WaitState::unknown(const isa::Target &target) {
   WaitState state;
   state.counters_.fill({kMany, true, true});
+  // Stores return nothing.
+  state.counters_[static_cast<unsigned>(Counter::Vs)] = {target.major >= 10 ? kMany : uint8_t{0}, false, false};
   return state;
 }
 
@@ -171,7 +173,7 @@ void WaitState::step(const Instr &instr, const isa::Target &target) {
   if (instr.memorySpace() == MemorySpace::None && !message && !exports)
     return;
   if (!hasKnownCounters(target)) {
-    *this = unknown();
+    *this = unknown(target);
     return;
   }
 
@@ -249,7 +251,7 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
     if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
       reached[n] = dirty[n] = 1;
       if (n != 0 || !context.kernel || !hasKnownCounters(target))
-        result.start_[n] = WaitState::unknown();
+        result.start_[n] = WaitState::unknown(target);
     }
 
   bool returned = false;
@@ -267,7 +269,7 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
       if (blocks[n].call != CallKind::None) {
         const WaitState *left =
             blocks[n].call == CallKind::Direct && context.returned ? context.returned(blocks[n].callTarget) : nullptr;
-        state = left ? *left : WaitState::unknown();
+        state = left ? *left : WaitState::unknown(target);
       }
       for (const Edge &edge : cfg.successors(blocks[n])) {
         bool changed = !reached[edge.to];
@@ -286,7 +288,7 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
           blocks[n].exit == Exit::Tail || blocks[n].exit == Exit::FallsOut || blocks[n].exit == Exit::Unknown;
       if (blocks[n].exit == Exit::Return || leaves) {
         if (leaves)
-          state = WaitState::unknown();
+          state = WaitState::unknown(target);
         if (returned)
           result.atReturn_.merge(state);
         else

@@ -45,7 +45,7 @@ public:
   /// Any register may be busy: nothing is known about what the caller, or a callee, left in flight.
   bool anyRegister() const;
 
-  static WaitState unknown();
+  static WaitState unknown(const isa::Target &target);
   /// Either may be the case; says whether this changed.
   bool merge(const WaitState &other);
   void step(const Instr &instr, const isa::Target &target);

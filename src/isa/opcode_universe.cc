@@ -83,6 +83,8 @@ std::span<const Space> spacesOf(EncodingFamily family) {
   switch (family) {
   case EncodingFamily::Gfx9:
     return kGfx9;
+  default:
+    return {}; // their spaces are not written down yet
   }
   return {};
 }
@@ -145,6 +147,8 @@ const OpcodeEntry *OpcodeUniverse::find(std::string_view mnemonic) const {
 }
 
 Result<OpcodeUniverse> opcodeUniverse(const Target &target) {
+  if (spacesOf(target.encoding).empty())
+    return makeError("the space of {}'s opcodes is not described", target.name);
   std::unique_ptr<Disassembler> disassembler = LUTHIER_TRY(Disassembler::create(target));
   Walk walk(target, *disassembler);
   for (const Space &space : spacesOf(target.encoding))

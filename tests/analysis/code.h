@@ -64,9 +64,12 @@ public:
   const isa::Target &target() const { return *target_; }
   const Cfg &cfg() const { return cfg_; }
   const ScalarValues &values() const { return values_; }
-  const Instr &operator[](size_t n) const { return sequence_.instrs()[n]; }
+  const Instr &operator[](size_t n) const {
+    static const Instr none;
+    return n < size() ? sequence_.instrs()[n] : none;
+  }
   size_t size() const { return sequence_.instrs().size(); }
-  uint64_t address(size_t n) const { return sequence_.instrs()[n].address(); }
+  uint64_t address(size_t n) const { return (*this)[n].address(); }
 
   Liveness liveness(const LivenessContext &context = {}) const { return Liveness::compute(cfg_, context); }
 
