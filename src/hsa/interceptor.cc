@@ -1,6 +1,7 @@
 #include "hsa/interceptor.h"
 
 #include "hsa/code_capture.h"
+#include "hsa/device_functions.h"
 #include "hsa/format_call.h"
 #include "hsa/linker.h"
 #include "hsa/queue_interception.h"
@@ -75,8 +76,8 @@ Interceptor &Interceptor::instance() {
 }
 
 Interceptor::Interceptor()
-    : code_(std::make_unique<CodeCapture>(*this)), linker_(std::make_unique<Linker>(*this)),
-      queues_(std::make_unique<QueueInterception>(*this)) {
+    : code_(std::make_unique<CodeCapture>(*this)), deviceFunctions_(std::make_unique<DeviceFunctions>(*this)),
+      linker_(std::make_unique<Linker>(*this)), queues_(std::make_unique<QueueInterception>(*this)) {
 #define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
   ApiCall<ApiId::function>::entry(wrappers_) =                                                                         \
       Wrapper<ApiId::function, typename ApiCall<ApiId::function>::Function>::wrapped;
@@ -172,6 +173,7 @@ Result<void> Interceptor::install(HsaApiTable *table) {
     return status;
   });
   code_->start();
+  deviceFunctions_->start();
   linker_->start();
   queues_->start();
   return {};
@@ -183,6 +185,7 @@ void Interceptor::uninstall() {
     return;
   queues_->stop();
   linker_->stop();
+  deviceFunctions_->stop();
   code_->stop();
   forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n)

@@ -10,8 +10,7 @@
 //   i.packets().subscribe([](PacketBatch &batch) { ... }).keep();
 //
 // Callbacks come on the thread that made the call, several at a time, and may call HSA: calls that they make themselves
-// are not reported. To see packets, subscribe before the application creates its queues, that is when the tool is
-// loaded.
+// are not reported.
 #pragma once
 
 #include "hsa/api.h"
@@ -30,6 +29,7 @@ namespace luthier::hsa {
 
 class CapturedCode;
 class CodeCapture;
+class DeviceFunctions;
 class Linker;
 class QueueInterception;
 using SharedCode = std::shared_ptr<const CapturedCode>;
@@ -111,6 +111,7 @@ public:
   }
 
   CodeCapture &code() { return *code_; }
+  DeviceFunctions &deviceFunctions() { return *deviceFunctions_; }
   Linker &linker() { return *linker_; }
   QueueInterception &queues() { return *queues_; }
 
@@ -141,6 +142,7 @@ private:
   Event<const SharedCode &> codeLoaded_;
   Event<hsa_executable_t> executableFrozen_, executableDestroyed_;
   std::unique_ptr<CodeCapture> code_;
+  std::unique_ptr<DeviceFunctions> deviceFunctions_;
   std::unique_ptr<Linker> linker_;
   std::unique_ptr<QueueInterception> queues_;
 };
