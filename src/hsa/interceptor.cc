@@ -1,5 +1,6 @@
 #include "hsa/interceptor.h"
 
+#include "hsa/blit.h"
 #include "hsa/code_capture.h"
 #include "hsa/device_functions.h"
 #include "hsa/format_call.h"
@@ -76,8 +77,9 @@ Interceptor &Interceptor::instance() {
 }
 
 Interceptor::Interceptor()
-    : code_(std::make_unique<CodeCapture>(*this)), deviceFunctions_(std::make_unique<DeviceFunctions>(*this)),
-      linker_(std::make_unique<Linker>(*this)), queues_(std::make_unique<QueueInterception>(*this)) {
+    : blit_(std::make_unique<BlitWatch>(*this)), code_(std::make_unique<CodeCapture>(*this)),
+      deviceFunctions_(std::make_unique<DeviceFunctions>(*this)), linker_(std::make_unique<Linker>(*this)),
+      queues_(std::make_unique<QueueInterception>(*this)) {
 #define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
   ApiCall<ApiId::function>::entry(wrappers_) =                                                                         \
       Wrapper<ApiId::function, typename ApiCall<ApiId::function>::Function>::wrapped;
@@ -172,6 +174,7 @@ Result<void> Interceptor::install(HsaApiTable *table) {
                                    : sizeof(hsa_ven_amd_loader_1_03_pfn_t));
     return status;
   });
+  blit_->start();
   code_->start();
   deviceFunctions_->start();
   linker_->start();
@@ -187,6 +190,7 @@ void Interceptor::uninstall() {
   linker_->stop();
   deviceFunctions_->stop();
   code_->stop();
+  blit_->stop();
   forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n)
       if (load(live[n]) == wrapper[n])
