@@ -50,12 +50,6 @@ Result<T> ExecutableSymbol::askKernel(hsa_executable_symbol_info_t attribute, st
   return ask<T>(attribute);
 }
 
-template <class T>
-Result<T> ExecutableSymbol::askVariable(hsa_executable_symbol_info_t attribute, std::string_view question) const {
-  LUTHIER_TRY(checkKind(Kind::Variable, question));
-  return ask<T>(attribute);
-}
-
 Result<void> ExecutableSymbol::checkKind(Kind wanted, std::string_view question) const {
   const Kind is = LUTHIER_TRY(kind());
   if (is != wanted)
@@ -172,10 +166,6 @@ Result<uint32_t> ExecutableSymbol::privateSegmentSize() const {
   return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, "private segment");
 }
 
-Result<bool> ExecutableSymbol::hasDynamicCallStack() const {
-  return askKernel<bool>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_DYNAMIC_CALLSTACK, "call stack");
-}
-
 Result<object::KernelDescriptor> ExecutableSymbol::kernelDescriptor() const {
   std::array<std::byte, object::KernelDescriptor::kBytes> bytes;
   const uint64_t object = LUTHIER_TRY(kernelObject());
@@ -189,19 +179,8 @@ Result<uint64_t> ExecutableSymbol::kernelEntry() const {
 }
 
 Result<hsa_variable_segment_t> ExecutableSymbol::variableSegment() const {
-  return askVariable<hsa_variable_segment_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT, "variable segment");
-}
-
-Result<hsa_variable_allocation_t> ExecutableSymbol::variableAllocation() const {
-  return askVariable<hsa_variable_allocation_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALLOCATION, "allocation");
-}
-
-Result<uint32_t> ExecutableSymbol::variableAlignment() const {
-  return askVariable<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ALIGNMENT, "variable alignment");
-}
-
-Result<bool> ExecutableSymbol::isConstant() const {
-  return askVariable<bool>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_IS_CONST, "constness");
+  LUTHIER_TRY(checkKind(Kind::Variable, "variable segment"));
+  return ask<hsa_variable_segment_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT);
 }
 
 } // namespace luthier::hsa

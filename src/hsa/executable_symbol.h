@@ -70,17 +70,15 @@ public:
   Result<uint32_t> kernargAlignment() const;
   Result<uint32_t> groupSegmentSize() const;
   Result<uint32_t> privateSegmentSize() const;
-  Result<bool> hasDynamicCallStack() const; ///< ROCr 5.2.3 never says so; the descriptor does
-  /// From the memory of the agent; there once the executable is frozen.
+  /// From the memory of the agent, with all that ROCr does not tell, such as a dynamic stack; there once the executable
+  /// is frozen.
   Result<object::KernelDescriptor> kernelDescriptor() const;
   /// Of the first instruction.
   Result<uint64_t> kernelEntry() const;
 
-  // Variables.
+  /// Of a variable. ROCr 5.2.3's other answers about variables are wrong (it calls all writable ones constant, and
+  /// allocated for the program), so there are no questions for them.
   Result<hsa_variable_segment_t> variableSegment() const;
-  Result<hsa_variable_allocation_t> variableAllocation() const;
-  Result<uint32_t> variableAlignment() const;
-  Result<bool> isConstant() const;
 
   /// Device functions.
   Result<DeviceFunctionInfo> deviceFunction() const;
@@ -91,7 +89,6 @@ private:
   Result<void> checkKind(Kind wanted, std::string_view question) const;
   template <class T> Result<T> ask(hsa_executable_symbol_info_t attribute) const;
   template <class T> Result<T> askKernel(hsa_executable_symbol_info_t attribute, std::string_view question) const;
-  template <class T> Result<T> askVariable(hsa_executable_symbol_info_t attribute, std::string_view question) const;
 };
 
 std::string_view toString(ExecutableSymbol::Kind kind);
