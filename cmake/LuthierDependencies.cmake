@@ -18,6 +18,12 @@ llvm_map_components_to_libnames(LUTHIER_LLVM_ASM_LIBS AMDGPUAsmParser MCParser)
 add_library(luthier_llvm_asm INTERFACE)
 target_link_libraries(luthier_llvm_asm INTERFACE ${LUTHIER_LLVM_ASM_LIBS} luthier_llvm_mc)
 
+# Compressed offload bundles.
+find_package(ZLIB REQUIRED)
+find_library(ZSTD_LIBRARY zstd REQUIRED)
+add_library(luthier_zstd INTERFACE)
+target_link_libraries(luthier_zstd INTERFACE ${ZSTD_LIBRARY})
+
 find_path(HSA_INCLUDE_DIR hsa/hsa.h REQUIRED)
 find_path(HSAKMT_INCLUDE_DIR hsakmt.h REQUIRED)
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "luthier/opcode.h"
+#include "luthier/property.h"
 #include "luthier/reg.h"
 
 #include <cstdint>
@@ -16,63 +17,31 @@
 
 namespace luthier {
 
-enum class OperandKind : uint8_t {
-  Register,  ///< `regs`
-  Immediate, ///< `value`: an inline constant as a number (the bits of a float), an offset, a branch distance in dwords
-  Literal,   ///< `value`: the 32 bits that follow the instruction
-  Modifier,  ///< `value`: neg/abs bits of a source, clamp, omod, op_sel, cache policy, DPP and SDWA controls
-};
-
 struct Operand {
   OperandKind kind = OperandKind::Immediate;
   bool written = false; ///< a register that the instruction writes
   bool read = false;    ///< a register that it reads; both for v_fmac_f32's destination
-  RegRange regs = {};
-  int64_t value = 0;
+  RegRange regs = {};   ///< none for sources that are computed and not kept in a register (src_vccz, src_shared_base)
+  int64_t value = 0;    ///< for such sources: their number in the encoding
 };
-
-/// What an instruction is. Several apply to most.
-enum class Property : uint32_t {
-  Scalar = 1u << 0, ///< executed once per wave: SOP*, SMEM
-  Vector = 1u << 1, ///< VALU
-  Matrix = 1u << 2, ///< MFMA and AccVGPR moves
-  Load = 1u << 3,
-  Store = 1u << 4,
-  Atomic = 1u << 5, ///< also Store; also Load when it returns a value
-  Branch = 1u << 6, ///< direct, conditional or not
-  Conditional = 1u << 7,
-  IndirectBranch = 1u << 8, ///< s_setpc_b64, which also returns from functions
-  Call = 1u << 9,           ///< s_swappc_b64, s_call_b64
-  EndProgram = 1u << 10,    ///< s_endpgm and its variants
-  Terminator = 1u << 11,    ///< control does not, or not always, go on to the next instruction
-  Barrier = 1u << 12,
-  Wait = 1u << 13, ///< s_waitcnt and its variants
-  WritesExec = 1u << 14,
-  CrossLane = 1u << 15,    ///< reads vector registers of other lanes, whether active or not
-  IgnoresExec = 1u << 16,  ///< acts on vector registers without regard to EXEC: v_readlane_b32, v_writelane_b32, MFMA
-  PartialWrite = 1u << 17, ///< leaves parts of a written register as they were (d16 loads, SDWA preserve, op_sel)
-  Message = 1u << 18,      ///< s_sendmsg
-  Export = 1u << 19,
-};
-
-/// Where a memory instruction goes.
-enum class MemorySpace : uint8_t { None, Scalar, Flat, Global, Scratch, Lds, Gds, Buffer, Image };
 
 /// The parts that make an address. The effective address is formed as the manual says for the space; unused parts are
 /// empty or 0.
 struct MemoryAccess {
   MemorySpace space = MemorySpace::None;
   bool load = false, store = false, atomic = false;
-  uint16_t bytes = 0;    ///< per lane (per wave for Scalar), at one address
+  uint16_t bytes = 0;    ///< per lane (per wave for Scalar), at one address; at most, where a format decides
   RegRange vaddr = {};   ///< vector address or offset; with an index register too for Buffer (`idxen` before `offen`)
   RegRange saddr = {};   ///< scalar base (SMEM, Global, Scratch), or the resource of Buffer
   RegRange soffset = {}; ///< scalar offset register
-  int32_t offset = 0;    ///< immediate, in bytes
-  int32_t offset2 = 0;   ///< of the second access of ds_read2 and ds_write2
-  bool two = false;      ///< whether there is a second access
+  int32_t soffsetValue = 0; ///< the constant in its place
+  int32_t offset = 0;       ///< immediate, in bytes
+  int32_t offset2 = 0;      ///< of the second access of ds_read2 and ds_write2
+  bool two = false;         ///< whether there is a second access
   bool idxen = false, offen = false;
   bool toLds = false;   ///< a load whose data goes to LDS
-  RegRange data = {};   ///< what is stored
+  RegRange data = {};   ///< what is stored; an atomic's operand, with the value to compare behind it for cmpswap
+  RegRange data2 = {};  ///< of the second access, or the second operand of LDS atomics
   RegRange result = {}; ///< what is loaded
 };
 
@@ -87,9 +56,13 @@ public:
   Opcode opcode() const { return opcode_; }
   std::string_view mnemonic() const { return luthier::mnemonic(opcode_); }
 
-  /// In the order of assembly text; hidden modifiers at their place.
+  /// In the order of assembly text; hidden modifiers at their place. Registers that the encoding implies are not among
+  /// them even if the text has them (VCC of v_addc_co_u32 in VOP2), nor is a second mention of one that is both
+  /// destination and source.
   std::span<const Operand> operands() const { return {operands_, operandCount_}; }
-  /// Registers that are read or written, implicit ones (VCC, EXEC, SCC, M0, MODE, FLAT_SCRATCH) included.
+  /// Registers that are read or written, implicit ones (VCC, EXEC, SCC, M0, MODE, FLAT_SCRATCH) included. What is
+  /// written only in part, or perhaps not at all, is in both: what is in writes() alone is overwritten (in active
+  /// lanes).
   std::span<const RegRange> reads() const { return {regs_, readCount_}; }
   std::span<const RegRange> writes() const { return {regs_ + readCount_, writeCount_}; }
 

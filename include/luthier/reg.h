@@ -46,7 +46,7 @@ constexpr bool isScalar(Reg reg) { return reg < Reg::ScalarEnd; }
 /// `count` consecutive registers; none when `count` is 0.
 struct RegRange {
   Reg first = Reg::S0;
-  uint8_t count = 0;
+  uint16_t count = 0;
 
   constexpr bool empty() const { return count == 0; }
   constexpr bool contains(Reg reg) const { return reg >= first && number(reg) < number(first) + count; }

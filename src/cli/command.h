@@ -32,6 +32,7 @@ struct Invocation {
 };
 
 // `invocation` outlives the parsing and the callbacks.
+void addInspectCommand(CLI::App &root, Invocation &invocation);
 void addIsaCommand(CLI::App &root, Invocation &invocation);
 void addRunCommand(CLI::App &root, Invocation &invocation);
 void addVersionCommand(CLI::App &root, Invocation &invocation);

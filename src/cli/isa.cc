@@ -67,11 +67,12 @@ std::string asJson(std::string_view target, const vgpu::Coverage &coverage) {
 }
 
 int printCoverage(const CoverageOptions &options) {
-  const isa::Target *target = isa::findTarget(options.target);
-  if (!target) {
-    log::error("unknown target '{}'; known: {}", options.target, fmt::join(virtualTargets(), ", "));
+  const Result<const isa::Target *> found = isa::findVirtualTarget(options.target);
+  if (!found) {
+    log::error("{}", found.error().message());
     return exitUsage;
   }
+  const isa::Target *target = *found;
   const Result<vgpu::Coverage> coverage = vgpu::coverage(*target);
   if (!coverage) {
     log::error("{}", coverage.error().message());
@@ -89,7 +90,7 @@ void addIsaCommand(CLI::App &root, Invocation &invocation) {
   CLI::App *coverage =
       command->add_subcommand("coverage", "How much of a target's instruction set the virtual GPU executes");
   auto options = std::make_shared<CoverageOptions>();
-  coverage->add_option("TARGET", options->target, fmt::format("One of: {}", fmt::join(virtualTargets(), ", ")))
+  coverage->add_option("TARGET", options->target, fmt::format("One of: {}", fmt::join(isa::virtualTargets(), ", ")))
       ->required()
       ->type_name("");
   coverage->add_flag("--json", options->json, "Print JSON");

@@ -45,19 +45,10 @@ std::string prepend(std::string_view item, std::string_view list, std::string_vi
 
 } // namespace
 
-std::vector<std::string_view> virtualTargets() {
-  std::vector<std::string_view> names;
-  for (const isa::Target &target : isa::targets())
-    names.push_back(target.name);
-  return names;
-}
-
 Result<std::vector<std::string>> parseGpuList(std::string_view list) {
   std::vector<std::string> names = LUTHIER_TRY(env::splitList(list, "the list of GPUs"));
-  std::vector<std::string_view> known = virtualTargets();
   for (const std::string &name : names)
-    if (std::ranges::find(known, name) == known.end())
-      return makeError("unknown GPU '{}'; known: {}", name, fmt::join(known, ", "));
+    LUTHIER_TRY(isa::findVirtualTarget(name));
   return names;
 }
 

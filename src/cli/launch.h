@@ -17,9 +17,6 @@
 
 namespace luthier::cli {
 
-// The gfx names that a virtual GPU can have.
-std::vector<std::string_view> virtualTargets();
-
 // "gfx90a,gfx90a" -> its names, each of them known.
 Result<std::vector<std::string>> parseGpuList(std::string_view list);
 

@@ -22,6 +22,7 @@ int main(int argc, char **argv) {
   root.require_subcommand(1);
   root.failure_message(CLI::FailureMessage::simple);
   root.footer("`luthier COMMAND --help` explains a command.");
+  addInspectCommand(root, invocation);
   addIsaCommand(root, invocation);
   addRunCommand(root, invocation);
   addVersionCommand(root, invocation);

@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/gpu_detect.h"
 #include "cli/launch.h"
+#include "isa/target.h"
 #include "support/env.h"
 #include "support/log.h"
 
@@ -144,7 +145,7 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->add_option("--gpu", options->gpus,
                    fmt::format("Virtual GPUs to run on, separated by commas: {}.\nDefault: LUTHIER_VGPU_GPUS, else the "
                                "real GPU,\nelse one virtual gfx90a",
-                               fmt::join(virtualTargets(), ", ")))
+                               fmt::join(isa::virtualTargets(), ", ")))
       ->type_name("LIST");
   command->add_option("--stats", options->statsFile, "Write what the virtual GPU executed to FILE, as JSON")
       ->type_name("FILE");

@@ -7,13 +7,14 @@
 
 #include "cli/command.h"
 #include "cli/launch.h"
+#include "isa/target.h"
 
 namespace luthier::cli {
 
 void addVersionCommand(CLI::App &root, Invocation &invocation) {
   CLI::App *command = root.add_subcommand("version", "Print the version, and the GPUs that can be virtual");
   command->callback([] {
-    std::cout << fmt::format("luthier {}\nvirtual GPUs: {}\n", LUTHIER_VERSION, fmt::join(virtualTargets(), ", "));
+    std::cout << fmt::format("luthier {}\nvirtual GPUs: {}\n", LUTHIER_VERSION, fmt::join(isa::virtualTargets(), ", "));
   });
 }
 

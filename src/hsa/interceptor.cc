@@ -1,6 +1,8 @@
 #include "hsa/interceptor.h"
 
+#include "hsa/code_capture.h"
 #include "hsa/format_call.h"
+#include "hsa/linker.h"
 #include "hsa/queue_interception.h"
 #include "support/log.h"
 
@@ -72,7 +74,9 @@ Interceptor &Interceptor::instance() {
   return *interceptor;
 }
 
-Interceptor::Interceptor() : queues_(std::make_unique<QueueInterception>(*this)) {
+Interceptor::Interceptor()
+    : code_(std::make_unique<CodeCapture>(*this)), linker_(std::make_unique<Linker>(*this)),
+      queues_(std::make_unique<QueueInterception>(*this)) {
 #define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
   ApiCall<ApiId::function>::entry(wrappers_) =                                                                         \
       Wrapper<ApiId::function, typename ApiCall<ApiId::function>::Function>::wrapped;
@@ -167,6 +171,8 @@ Result<void> Interceptor::install(HsaApiTable *table) {
                                    : sizeof(hsa_ven_amd_loader_1_03_pfn_t));
     return status;
   });
+  code_->start();
+  linker_->start();
   queues_->start();
   return {};
 }
@@ -176,6 +182,8 @@ void Interceptor::uninstall() {
   if (!live_)
     return;
   queues_->stop();
+  linker_->stop();
+  code_->stop();
   forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n)
       if (load(live[n]) == wrapper[n])

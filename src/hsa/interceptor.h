@@ -28,7 +28,11 @@
 
 namespace luthier::hsa {
 
+class CapturedCode;
+class CodeCapture;
+class Linker;
 class QueueInterception;
+using SharedCode = std::shared_ptr<const CapturedCode>;
 
 /// A queue of the application.
 struct QueueInfo {
@@ -91,6 +95,9 @@ public:
   /// Every call of every function, after it has returned.
   Event<const CallRecord &> &everyCall() { return everyCall_; }
 
+  Event<const SharedCode &> &codeLoaded() { return codeLoaded_; } ///< its executable is not frozen yet
+  Event<hsa_executable_t> &executableFrozen() { return executableFrozen_; }
+  Event<hsa_executable_t> &executableDestroyed() { return executableDestroyed_; } ///< before it happens
   Event<const QueueInfo &> &queueCreated() { return queueCreated_; }
   Event<const QueueInfo &> &queueDestroyed() { return queueDestroyed_; } ///< before it happens
   Event<PacketBatch &> &packets() { return packets_; }
@@ -103,6 +110,8 @@ public:
     Hooks<id>::replacement.store(function, std::memory_order_release);
   }
 
+  CodeCapture &code() { return *code_; }
+  Linker &linker() { return *linker_; }
   QueueInterception &queues() { return *queues_; }
 
   /// Whether this thread is inside a callback; calls it makes are not reported.
@@ -129,6 +138,10 @@ private:
   Event<const QueueInfo &> queueCreated_, queueDestroyed_;
   Event<PacketBatch &> packets_;
   Event<const KernelCompletion &> kernelCompleted_;
+  Event<const SharedCode &> codeLoaded_;
+  Event<hsa_executable_t> executableFrozen_, executableDestroyed_;
+  std::unique_ptr<CodeCapture> code_;
+  std::unique_ptr<Linker> linker_;
   std::unique_ptr<QueueInterception> queues_;
 };
 

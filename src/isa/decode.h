@@ -29,7 +29,8 @@ private:
 /// Not thread-safe: one per thread.
 class Decoder {
 public:
-  static Result<std::unique_ptr<Decoder>> create(const Target &target);
+  /// `waveSize` 0 is what the target has unless a kernel says otherwise.
+  static Result<std::unique_ptr<Decoder>> create(const Target &target, unsigned waveSize = 0);
   ~Decoder();
 
   /// All instructions of `bytes`. Bytes that are no instruction are an error that names the address, except for padding

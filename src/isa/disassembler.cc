@@ -1,51 +1,20 @@
 #include "isa/disassembler.h"
 
+#include "isa/llvm_mc.h"
 #include "isa/target.h"
 
-#include <llvm/MC/MCAsmInfo.h>
-#include <llvm/MC/MCContext.h>
-#include <llvm/MC/MCDisassembler/MCDisassembler.h>
-#include <llvm/MC/MCInst.h>
-#include <llvm/MC/MCInstPrinter.h>
-#include <llvm/MC/MCInstrInfo.h>
-#include <llvm/MC/MCRegisterInfo.h>
-#include <llvm/MC/MCSubtargetInfo.h>
-#include <llvm/MC/MCTargetOptions.h>
-#include <llvm/MC/TargetRegistry.h>
-#include <llvm/Support/raw_ostream.h>
-
 #include <algorithm>
-#include <mutex>
 #include <optional>
 #include <set>
-
-// Declared here because only the AMD GPU target is linked: the header that declares all targets would want them all.
-extern "C" {
-void LLVMInitializeAMDGPUTargetInfo();
-void LLVMInitializeAMDGPUTargetMC();
-void LLVMInitializeAMDGPUDisassembler();
-}
 
 namespace luthier::isa {
 
 struct Disassembler::Impl {
-  llvm::MCTargetOptions options;
-  std::unique_ptr<llvm::MCRegisterInfo> registers;
-  std::unique_ptr<llvm::MCAsmInfo> asmInfo;
-  std::unique_ptr<llvm::MCInstrInfo> instructions;
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
-  std::unique_ptr<llvm::MCContext> context;
-  std::unique_ptr<llvm::MCDisassembler> disassembler;
-  std::unique_ptr<llvm::MCInstPrinter> printer;
-
-  bool decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) {
-    return disassembler->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), address,
-                                        llvm::nulls()) == llvm::MCDisassembler::Success;
-  }
+  std::unique_ptr<LlvmMc> mc;
 
   /// Empty for pseudo instructions that have none.
   std::string mnemonic(const llvm::MCInst &inst) const {
-    llvm::StringRef name(printer->getMnemonic(&inst).first);
+    llvm::StringRef name(mc->printer->getMnemonic(&inst).first);
     name = name.take_until([](char c) { return c == ' ' || c == '\t'; });
     return std::string(withoutEncodingSuffix({name.data(), name.size()}));
   }
@@ -55,56 +24,25 @@ Disassembler::Disassembler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) 
 Disassembler::~Disassembler() = default;
 
 Result<std::unique_ptr<Disassembler>> Disassembler::create(const Target &target) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMInitializeAMDGPUDisassembler();
-  });
-  const llvm::Triple triple("amdgcn-amd-amdhsa");
-  std::string error;
-  const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple.str(), error);
-  if (!llvmTarget)
-    return makeError("LLVM has no AMD GPU target: {}", error);
-  auto impl = std::make_unique<Impl>();
-  impl->registers.reset(llvmTarget->createMCRegInfo(triple.str()));
-  impl->asmInfo.reset(llvmTarget->createMCAsmInfo(*impl->registers, triple.str(), impl->options));
-  impl->instructions.reset(llvmTarget->createMCInstrInfo());
-  impl->subtarget.reset(
-      llvmTarget->createMCSubtargetInfo(triple.str(), llvm::StringRef(target.name.data(), target.name.size()), ""));
-  impl->context =
-      std::make_unique<llvm::MCContext>(triple, impl->asmInfo.get(), impl->registers.get(), impl->subtarget.get());
-  impl->disassembler.reset(llvmTarget->createMCDisassembler(*impl->subtarget, *impl->context));
-  impl->printer.reset(
-      llvmTarget->createMCInstPrinter(triple, 0, *impl->asmInfo, *impl->instructions, *impl->registers));
-  if (!impl->disassembler || !impl->printer)
-    return makeError("LLVM cannot disassemble for {}", target.name);
-  return std::unique_ptr<Disassembler>(new Disassembler(std::move(impl)));
+  std::unique_ptr<LlvmMc> mc = LUTHIER_TRY(LlvmMc::create(target, target.waveSize));
+  return std::unique_ptr<Disassembler>(new Disassembler(std::unique_ptr<Impl>(new Impl{std::move(mc)})));
 }
 
 Result<Disassembled> Disassembler::disassemble(std::span<const uint8_t> bytes, uint64_t address) {
   llvm::MCInst inst;
   uint64_t size = 0;
-  if (!impl_->decode(bytes, address, inst, size))
+  if (!impl_->mc->decode(bytes, address, inst, size))
     return makeError("not an instruction");
   return Disassembled{impl_->mnemonic(inst), static_cast<uint32_t>(size), inst.getOpcode()};
 }
 
 std::string Disassembler::text(std::span<const uint8_t> bytes, uint64_t address) {
-  llvm::MCInst inst;
-  uint64_t size = 0;
-  if (!impl_->decode(bytes, address, inst, size))
-    return "<invalid>";
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  impl_->printer->printInst(&inst, address, "", *impl_->subtarget, stream);
-  stream.flush();
-  return text.substr(text.find_first_not_of(" \t"));
+  return impl_->mc->text(bytes, address);
 }
 
 std::vector<std::string> Disassembler::mnemonicsOfAllTargets() const {
   std::set<std::string> names;
-  for (unsigned opcode = 0; opcode < impl_->instructions->getNumOpcodes(); ++opcode) {
+  for (unsigned opcode = 0; opcode < impl_->mc->instructions->getNumOpcodes(); ++opcode) {
     llvm::MCInst inst;
     inst.setOpcode(opcode);
     if (std::string name = impl_->mnemonic(inst); !name.empty())
@@ -160,13 +98,13 @@ std::vector<RegisterUse> Disassembler::registers(std::span<const uint8_t> bytes,
   llvm::MCInst inst;
   uint64_t size = 0;
   std::vector<RegisterUse> uses;
-  if (!impl_->decode(bytes, address, inst, size))
+  if (!impl_->mc->decode(bytes, address, inst, size))
     return uses;
-  const llvm::MCInstrDesc &desc = impl_->instructions->get(inst.getOpcode());
+  const llvm::MCInstrDesc &desc = impl_->mc->instructions->get(inst.getOpcode());
   auto add = [&](unsigned reg, bool read, bool write, bool implicit) {
     std::optional<RegisterUse> use;
     if (reg)
-      use = rangeOf(impl_->registers->getName(reg));
+      use = rangeOf(impl_->mc->registers->getName(reg));
     if (!use)
       return;
     auto same = std::ranges::find_if(uses, [&](const RegisterUse &known) {

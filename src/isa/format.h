@@ -29,6 +29,8 @@ enum class Format : uint8_t {
   Mtbuf,
   Mimg,
   Export,
+  Vopd,      ///< gfx11
+  LdsDirect, ///< gfx11
   Unknown,
 };
 

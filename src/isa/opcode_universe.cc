@@ -83,6 +83,8 @@ std::span<const Space> spacesOf(EncodingFamily family) {
   switch (family) {
   case EncodingFamily::Gfx9:
     return kGfx9;
+  default:
+    return {}; // their spaces are not written down yet
   }
   return {};
 }
@@ -124,7 +126,7 @@ private:
     ++universe_.valid;
     if (!forms_.insert(found->form).second)
       return;
-    Opcode &opcode = opcodes_[found->mnemonic];
+    OpcodeEntry &opcode = opcodes_[found->mnemonic];
     opcode.mnemonic = found->mnemonic;
     opcode.forms.push_back({format, bits});
   }
@@ -132,19 +134,21 @@ private:
   const Target &target_;
   Disassembler &disassembler_;
   OpcodeUniverse universe_;
-  std::map<std::string, Opcode> opcodes_;
+  std::map<std::string, OpcodeEntry> opcodes_;
   std::set<uint32_t> forms_;
 };
 
 } // namespace
 
-const Opcode *OpcodeUniverse::find(std::string_view mnemonic) const {
+const OpcodeEntry *OpcodeUniverse::find(std::string_view mnemonic) const {
   auto it = std::lower_bound(opcodes.begin(), opcodes.end(), mnemonic,
-                             [](const Opcode &opcode, std::string_view name) { return opcode.mnemonic < name; });
+                             [](const OpcodeEntry &opcode, std::string_view name) { return opcode.mnemonic < name; });
   return it != opcodes.end() && it->mnemonic == mnemonic ? &*it : nullptr;
 }
 
 Result<OpcodeUniverse> opcodeUniverse(const Target &target) {
+  if (spacesOf(target.encoding).empty())
+    return makeError("the space of {}'s opcodes is not described", target.name);
   std::unique_ptr<Disassembler> disassembler = LUTHIER_TRY(Disassembler::create(target));
   Walk walk(target, *disassembler);
   for (const Space &space : spacesOf(target.encoding))

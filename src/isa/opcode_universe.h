@@ -19,18 +19,18 @@ struct OpcodeForm {
   uint64_t bits; ///< an example, first dword in the low half; what follows may be zeros
 };
 
-struct Opcode {
+struct OpcodeEntry {
   std::string mnemonic; ///< without encoding suffix, as Disassembled::mnemonic
   std::vector<OpcodeForm> forms;
 };
 
 struct OpcodeUniverse {
-  std::vector<Opcode> opcodes; ///< sorted by mnemonic
-  size_t forms = 0;            ///< of all of them
-  uint64_t probes = 0;         ///< bit patterns that LLVM was asked about
-  uint64_t valid = 0;          ///< those that it called instructions
+  std::vector<OpcodeEntry> opcodes; ///< sorted by mnemonic
+  size_t forms = 0;                 ///< of all of them
+  uint64_t probes = 0;              ///< bit patterns that LLVM was asked about
+  uint64_t valid = 0;               ///< those that it called instructions
 
-  const Opcode *find(std::string_view mnemonic) const;
+  const OpcodeEntry *find(std::string_view mnemonic) const;
 };
 
 /// Walks the target's instruction space. Takes some tenths of a second.

@@ -1,5 +1,6 @@
 // The library that ROCr loads into the application (HSA_TOOLS_LIB): its way in and out.
 #include "hsa/interceptor.h"
+#include "runtime/hsa_trace.h"
 #include "support/log.h"
 
 #include <dlfcn.h>
@@ -13,6 +14,8 @@ extern "C" {
   Dl_info self;
   if (dladdr(reinterpret_cast<void *>(&OnLoad), &self))
     dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
+  if (auto traced = runtime::startHsaTrace(); !traced)
+    log::error("{}", traced.error().message());
   hsa::Interceptor &interceptor = hsa::Interceptor::instance();
   if (auto installed = interceptor.install(table); !installed) {
     log::error("the application runs without Luthier: {}", installed.error().message());
@@ -21,6 +24,9 @@ extern "C" {
   return true;
 }
 
-[[gnu::visibility("default")]] void OnUnload() { hsa::Interceptor::instance().uninstall(); }
+[[gnu::visibility("default")]] void OnUnload() {
+  runtime::finishHsaTrace();
+  hsa::Interceptor::instance().uninstall();
+}
 
 } // extern "C"

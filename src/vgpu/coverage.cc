@@ -53,7 +53,7 @@ Result<Coverage> coverage(const isa::Target &target) {
       result.graphics.push_back(std::move(found));
   }
   Decoder decoder(target);
-  for (const isa::Opcode &opcode : universe.opcodes) {
+  for (const isa::OpcodeEntry &opcode : universe.opcodes) {
     if (graphics.contains(opcode.mnemonic))
       continue;
     const bool implemented = std::ranges::all_of(opcode.forms, [&](const isa::OpcodeForm &form) {

@@ -56,7 +56,7 @@ TEST(IsaCoverage, PrintsJson) {
 TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
   const Outcome unknown = luthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
-  EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown target 'gfx123'"), HasSubstr("gfx90a")));
+  EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
   EXPECT_EQ(luthier("isa coverage").exitCode, 2);
   EXPECT_EQ(luthier("isa").exitCode, 2);
   EXPECT_EQ(luthier("isa nothing").exitCode, 2);

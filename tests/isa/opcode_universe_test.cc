@@ -31,7 +31,7 @@ const OpcodeUniverse &universe() {
   return found;
 }
 
-bool hasFormat(const Opcode &opcode, Format format) {
+bool hasFormat(const OpcodeEntry &opcode, Format format) {
   return std::ranges::any_of(opcode.forms, [&](const OpcodeForm &form) { return form.format == format; });
 }
 
@@ -45,7 +45,8 @@ TEST(OpcodeUniverse, HasAtLeastAsManyAsTheManual) {
       {Format::Mtbuf, 16}, {Format::Mubuf, 76}, {Format::Flat, 51 + 53 + 22}, {Format::Mimg, 25},
   };
   for (const auto &[format, count] : manual)
-    EXPECT_GE(std::ranges::count_if(universe().opcodes, [&](const Opcode &o) { return hasFormat(o, format); }), count)
+    EXPECT_GE(std::ranges::count_if(universe().opcodes, [&](const OpcodeEntry &o) { return hasFormat(o, format); }),
+              count)
         << static_cast<int>(format);
   EXPECT_GE(universe().opcodes.size(), 1100u);
   EXPECT_GE(universe().forms, 2 * universe().opcodes.size());
@@ -59,7 +60,7 @@ struct Expected {
 class OpcodeIsFound : public testing::TestWithParam<Expected> {};
 
 TEST_P(OpcodeIsFound, InItsFormats) {
-  const Opcode *opcode = universe().find(GetParam().mnemonic);
+  const OpcodeEntry *opcode = universe().find(GetParam().mnemonic);
   ASSERT_NE(opcode, nullptr);
   std::set<Format> formats;
   for (const OpcodeForm &form : opcode->forms)
@@ -107,7 +108,7 @@ TEST(OpcodeUniverse, FindsNothingElse) {
 TEST(OpcodeUniverse, ExamplesAreInstructions) {
   auto disassembler = Disassembler::create(gfx90a());
   ASSERT_TRUE(disassembler);
-  for (const Opcode &opcode : universe().opcodes)
+  for (const OpcodeEntry &opcode : universe().opcodes)
     for (const OpcodeForm &form : opcode.forms) {
       uint8_t bytes[16] = {};
       memcpy(bytes, &form.bits, sizeof form.bits);
@@ -146,7 +147,7 @@ TEST(OpcodeUniverse, AgreesWithTheAssembler) {
   for (const std::string &name : names)
     if (name != "v_mul_lo_i32") // the assembler's other name for v_mul_lo_u32
       EXPECT_EQ(universe().find(name) != nullptr, !refused.contains(name)) << name;
-  for (const Opcode &opcode : universe().opcodes)
+  for (const OpcodeEntry &opcode : universe().opcodes)
     EXPECT_TRUE(std::ranges::binary_search(names, opcode.mnemonic)) << opcode.mnemonic;
 }
 

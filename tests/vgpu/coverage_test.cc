@@ -81,7 +81,7 @@ TEST_F(CoverageTest, EveryRowIsAnInstructionAndStandsOnce) {
 TEST_F(CoverageTest, SdwaAndDppAreNotIgnored) {
   Decoder decoder(target());
   unsigned seen = 0;
-  for (const isa::Opcode &opcode : universe_.opcodes)
+  for (const isa::OpcodeEntry &opcode : universe_.opcodes)
     for (const isa::OpcodeForm &form : opcode.forms) {
       uint8_t bytes[16] = {};
       memcpy(bytes, &form.bits, sizeof form.bits);

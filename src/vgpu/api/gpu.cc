@@ -78,9 +78,7 @@ private:
 };
 
 Result<std::unique_ptr<VirtualGpu>> VirtualGpu::create(const GpuOptions &options) {
-  const isa::Target *target = isa::findTarget(options.target);
-  if (!target)
-    return makeError("there is no virtual GPU of kind '{}'", options.target);
+  const isa::Target *target = LUTHIER_TRY(isa::findVirtualTarget(options.target));
   auto gpu = std::make_unique<Gpu>(*target, options);
   if (auto ok = gpu->prepare(); !ok)
     return ok.error();

@@ -59,13 +59,10 @@ Result<std::vector<DeviceConfig>> configuredGpus() {
   std::vector<DeviceConfig> gpus;
   for (const std::string &name : names) {
     DeviceConfig config;
-    config.target = isa::findTarget(name);
-    if (!config.target) {
-      std::string known;
-      for (const isa::Target &target : isa::targets())
-        known.append(known.empty() ? "" : ", ").append(target.name);
-      return makeError("{}: there is no virtual GPU '{}'; known: {}", kGpusVariable, name, known);
-    }
+    const Result<const isa::Target *> target = isa::findVirtualTarget(name);
+    if (!target)
+      return makeError("{}: {}", kGpusVariable, target.error().message());
+    config.target = *target;
     gpus.push_back(config);
   }
   return gpus;

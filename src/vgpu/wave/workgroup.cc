@@ -137,7 +137,7 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   Device &device = dispatch_.device();
   const isa::Target &target = device.target();
 
-  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprGranule), 512);
+  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprDescriptorGranule), 512);
   memset(w.v, 0, std::min<uint32_t>(w.vgprCount, target.vgprs) * sizeof w.v[0]);
   if (w.vgprCount > 8 && target.accVgprs)
     memset(w.v[kAccBase], 0, std::min<uint32_t>(w.vgprCount, target.accVgprs) * sizeof w.v[0]);

@@ -1,0 +1,110 @@
+#include "analysis/program.h"
+
+#include "analysis/scalar_values.h"
+
+#include <algorithm>
+
+namespace luthier::analysis {
+
+namespace {
+
+/// What the loader puts into eight bytes of the image, if that is an address within it.
+std::optional<uint64_t> loadedAddress(const object::CodeObject &object, uint64_t slot) {
+  const object::Relocation *relocation = object.relocationAt(slot);
+  if (!relocation || !relocation->defined)
+    return {};
+  switch (static_cast<object::RelocationType>(relocation->type)) {
+  case object::RelocationType::Relative64:
+    return static_cast<uint64_t>(relocation->addend);
+  case object::RelocationType::Abs64:
+    return relocation->symbolAddress + static_cast<uint64_t>(relocation->addend);
+  default:
+    return {};
+  }
+}
+
+} // namespace
+
+Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const object::CodeObject &object,
+                                                   const object::Symbol &symbol) {
+  std::unique_ptr<Function> function(new Function);
+  function->symbol_ = &symbol;
+  const auto bytes = LUTHIER_TRY(object.code(symbol));
+  auto code = decoder.decode(bytes, symbol.address);
+  if (!code)
+    return code.error().withContext(fmt::format("{}: {}", object.origin(), symbol.name));
+  function->code_ = *std::move(code);
+
+  const bool kernel = function->isKernel();
+  const auto instrs = function->code_.instrs();
+  function->cfg_ = Cfg::build(instrs, {.kernel = kernel});
+  if (!ScalarValues::needed(instrs))
+    return function;
+
+  // Jumps that are resolved add edges, and edges may take knowledge away again; rounds end when they agree.
+  const ScalarValues::Context context{.kernel = kernel,
+                                      .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); }};
+  ScalarValues values;
+  for (int round = 0;; ++round) {
+    ScalarValues next = ScalarValues::compute(function->cfg_, context);
+    const bool same = round != 0 && std::ranges::equal(values.targets(), next.targets()) &&
+                      std::ranges::equal(values.taken(), next.taken());
+    values = std::move(next);
+    if (same)
+      break;
+    if (round == 8) { // they never will: nothing is known then
+      function->cfg_ = Cfg::build(instrs, {.kernel = kernel});
+      break;
+    }
+    function->cfg_ = Cfg::build(instrs, {.kernel = kernel, .values = &values});
+  }
+  function->addresses_.assign(values.taken().begin(), values.taken().end());
+  function->slots_.assign(values.slots().begin(), values.slots().end());
+  return function;
+}
+
+Result<std::unique_ptr<Program>> Program::create(const object::CodeObject &object) {
+  if (!object.hasTarget())
+    return makeError("{}: instructions of {} cannot be decoded", object.origin(), object.targetId());
+  std::unique_ptr<Program> program(new Program);
+  program->object_ = &object;
+  for (const object::Symbol &symbol : object.symbols())
+    if (symbol.kind != object::SymbolKind::Variable && symbol.defined)
+      program->functions_.push_back(&symbol);
+  std::ranges::sort(program->functions_, {},
+                    [](const object::Symbol *symbol) { return std::pair(symbol->address, symbol->name); });
+  return program;
+}
+
+Result<isa::Decoder *> Program::decoder(const object::Symbol &function) {
+  // Code does not say for which wave size it was compiled, descriptors do, and a compilation has but one.
+  const isa::Target &target = object_->target();
+  unsigned waveSize = target.waveSize;
+  const object::Symbol *kernel = function.kind == object::SymbolKind::Kernel ? &function : nullptr;
+  if (!kernel && !object_->kernels().empty())
+    kernel = &object_->kernels().front();
+  if (kernel && target.major >= 10)
+    waveSize = LUTHIER_TRY(object_->descriptor(*kernel)).waveSize(target);
+  std::unique_ptr<isa::Decoder> &slot = waveSize == 32 ? wave32_ : wave64_;
+  if (!slot)
+    slot = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
+  return slot.get();
+}
+
+Result<const Function *> Program::function(const object::Symbol &symbol) {
+  std::unique_ptr<Function> &slot = decoded_[&symbol];
+  if (!slot)
+    slot = LUTHIER_TRY(Function::decode(*LUTHIER_TRY(decoder(symbol)), *object_, symbol));
+  return slot.get();
+}
+
+const object::Symbol *Program::startingAt(uint64_t address) const {
+  const object::Symbol *best = nullptr;
+  const auto byAddress = [](const object::Symbol *symbol) { return symbol->address; };
+  for (const object::Symbol *symbol : std::ranges::equal_range(functions_, address, {}, byAddress))
+    if (!best || symbol->size > best->size)
+      best = symbol;
+  return best;
+}
+
+} // namespace luthier::analysis

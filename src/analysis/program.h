@@ -1,0 +1,66 @@
+// The functions of a code object, decoded when they are first asked for.
+//
+// A function is what a symbol of the ELF file names: its instructions are those of the symbol's bytes. Symbols may
+// overlap or be several for the same code (each then has instructions and blocks of its own); a symbol without a size
+// goes up to the next one. Code that jumps or falls out of its symbol's bytes is a block with an Exit (analysis/cfg.h).
+#pragma once
+
+#include "analysis/cfg.h"
+#include "isa/decode.h"
+#include "object/code_object.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace luthier::analysis {
+
+class Function {
+public:
+  /// The object must outlive the function.
+  static Result<std::unique_ptr<Function>> decode(isa::Decoder &decoder, const object::CodeObject &object,
+                                                  const object::Symbol &symbol);
+  Function(const Function &) = delete;
+  Function &operator=(const Function &) = delete;
+
+  const object::Symbol &symbol() const { return *symbol_; }
+  bool isKernel() const { return symbol_->kind == object::SymbolKind::Kernel; }
+  std::span<const Instr> instrs() const { return code_.instrs(); }
+  const Cfg &cfg() const { return cfg_; }
+  /// Where addresses that the function forms from its PC or loads from the GOT point to, except for calls and jumps.
+  std::span<const uint64_t> addresses() const { return addresses_; }
+  /// Where it loads from through such addresses: entries of the GOT, and data.
+  std::span<const uint64_t> slots() const { return slots_; }
+
+private:
+  Function() = default;
+
+  const object::Symbol *symbol_ = nullptr;
+  isa::InstrSequence code_;
+  Cfg cfg_;
+  std::vector<uint64_t> addresses_, slots_;
+};
+
+/// Not thread-safe.
+class Program {
+public:
+  static Result<std::unique_ptr<Program>> create(const object::CodeObject &object);
+
+  const object::CodeObject &object() const { return *object_; }
+  /// The decoder for a function's wave size: a kernel's own; for device functions, that of the object's kernels.
+  Result<isa::Decoder *> decoder(const object::Symbol &function);
+  /// Kernels and device functions that are defined here, by address.
+  std::span<const object::Symbol *const> functions() const { return functions_; }
+
+  Result<const Function *> function(const object::Symbol &symbol);
+  /// The function that starts at the address; of several, the one with the longest code. Null when there is none.
+  const object::Symbol *startingAt(uint64_t address) const;
+
+private:
+  const object::CodeObject *object_ = nullptr;
+  std::unique_ptr<isa::Decoder> wave64_, wave32_;
+  std::vector<const object::Symbol *> functions_;
+  std::map<const object::Symbol *, std::unique_ptr<Function>> decoded_;
+};
+
+} // namespace luthier::analysis

@@ -1,0 +1,301 @@
+// `luthier inspect FILE`: the GPU code in a file, and what its kernels need.
+//
+// Objects are read, printed and forgotten one by one, so that a library of a gigabyte needs no more memory than its
+// largest code object.
+
+#include <iostream>
+#include <map>
+#include <optional>
+#include <unordered_map>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/command.h"
+#include "object/container.h"
+#include "object/kernel_resources.h"
+#include "support/demangle.h"
+#include "support/log.h"
+
+namespace luthier::cli {
+
+namespace {
+
+using nlohmann::ordered_json;
+using object::CodeObject;
+using object::KernelResources;
+using object::Symbol;
+using object::SymbolKind;
+
+struct InspectOptions {
+  std::string file;
+  std::string target;
+  bool kernels = false, functions = false, variables = false;
+  bool json = false;
+  bool demangle = true;
+};
+
+struct Totals {
+  size_t objects = 0, kernels = 0, functions = 0, variables = 0;
+};
+
+struct KernelRow {
+  const Symbol *symbol;
+  std::optional<KernelResources> resources; ///< none when its descriptor is broken
+};
+
+std::string plural(size_t count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+class Inspector {
+public:
+  explicit Inspector(const InspectOptions &options) : options_(options) {
+    all_ = !options.kernels && !options.functions && !options.variables;
+  }
+
+  int run() {
+    auto container = object::Container::open(options_.file);
+    if (!container)
+      return fail(container.error());
+    std::optional<object::TargetId> wanted;
+    if (!options_.target.empty()) {
+      auto target = object::TargetId::parse(options_.target);
+      if (!target) {
+        log::error("{}", target.error().message());
+        return exitUsage;
+      }
+      wanted = *std::move(target);
+    }
+    begin();
+    for (const object::ImageGroup &group : container->groups()) {
+      const auto images = container->images(group);
+      if (!images) {
+        fail(images.error());
+        continue;
+      }
+      for (const object::Image &image : *images) {
+        ++images_;
+        seen_[image.target.text()] = {};
+        if (wanted && !object::compatible(image.target, *wanted))
+          continue;
+        const auto object = image.codeObject();
+        if (object)
+          print(image, *object);
+        else
+          fail(object.error());
+      }
+      container->forget(group);
+    }
+    end();
+    if (totals_.empty() && status_ == exitSuccess) {
+      std::vector<std::string> there;
+      for (const auto &[text, unused] : seen_)
+        there.push_back(text);
+      if (there.empty())
+        log::error("{}: no code for AMD GPUs in it", options_.file);
+      else
+        log::error("{}: no code for {} in it; there is code for {}", options_.file, options_.target,
+                   fmt::join(there, ", "));
+      return exitFailure;
+    }
+    return status_;
+  }
+
+private:
+  int fail(const Error &error) {
+    log::error("{}", error.message());
+    return status_ = exitFailure;
+  }
+
+  std::string nameOf(const Symbol &symbol) const {
+    return options_.demangle ? demangle(symbol.name) : std::string(symbol.name);
+  }
+
+  void begin() {
+    if (options_.json)
+      std::cout << fmt::format("{{\"file\": {}, \"objects\": [", ordered_json(options_.file).dump());
+  }
+
+  void end() {
+    if (options_.json) {
+      std::cout << (totals_.empty() ? "]}\n" : "\n]}\n");
+      return;
+    }
+    if (images_ <= 1)
+      return;
+    size_t objects = 0;
+    for (const auto &[target, totals] : totals_)
+      objects += totals.objects;
+    std::cout << fmt::format("{}: {}\n", options_.file, plural(objects, "code object"));
+    for (const auto &[target, t] : totals_)
+      std::cout << fmt::format("  {:<24} {}, {}, {}, {}\n", target, plural(t.objects, "code object"),
+                               plural(t.kernels, "kernel"), plural(t.functions, "device function"),
+                               plural(t.variables, "variable"));
+  }
+
+  void print(const object::Image &image, const CodeObject &object) {
+    Totals &totals = totals_[object.targetId()];
+    const bool first = totals_.size() == 1 && totals.objects == 0;
+    ++totals.objects;
+    totals.kernels += object.kernels().size();
+    totals.functions += object.symbols(SymbolKind::DeviceFunction).size();
+    totals.variables += object.symbols(SymbolKind::Variable).size();
+    const std::vector<KernelRow> kernels = kernelsOf(object);
+    if (options_.json)
+      std::cout << (first ? "\n" : ",\n") << asJson(image, object, kernels).dump(1, ' ', false, replace_);
+    else
+      std::cout << asText(image, object, kernels);
+  }
+
+  std::vector<KernelRow> kernelsOf(const CodeObject &object) {
+    std::vector<KernelRow> rows;
+    if (!all_ && !options_.kernels)
+      return rows;
+    auto metadata = object.metadata(object::MetadataParts::WithoutArguments);
+    if (!metadata)
+      fail(metadata.error()); // the descriptors still say most of it
+    std::unordered_map<std::string_view, const object::KernelMetadata *> described;
+    if (metadata)
+      for (const object::KernelMetadata &kernel : metadata->kernels) {
+        const std::string_view symbol = kernel.symbol;
+        described.emplace(symbol.ends_with(".kd") ? symbol.substr(0, symbol.size() - 3) : symbol, &kernel);
+      }
+    for (const Symbol &symbol : object.kernels()) {
+      const auto it = described.find(symbol.name);
+      auto resources = object::resourcesOf(object, symbol, it == described.end() ? nullptr : it->second);
+      if (!resources)
+        fail(resources.error());
+      rows.push_back({&symbol, resources ? std::optional(*resources) : std::nullopt});
+    }
+    return rows;
+  }
+
+  std::string asText(const object::Image &image, const CodeObject &object, const std::vector<KernelRow> &kernels) {
+    const auto functions = object.symbols(SymbolKind::DeviceFunction);
+    const auto variables = object.symbols(SymbolKind::Variable);
+    std::string text = fmt::format("{}: code object v{}, {}, {}, {}", object.targetId(), object.version(),
+                                   plural(object.kernels().size(), "kernel"),
+                                   plural(functions.size(), "device function"), plural(variables.size(), "variable"));
+    if (!image.entry.empty())
+      text += fmt::format(" ({}{} at {:#x})", image.entry, image.memory ? ", unpacked" : "", image.offset);
+    text += "\n";
+    if (!object.hasTarget())
+      text += fmt::format("  note: {} is not a target that luthier knows; registers are as the metadata says\n",
+                          object.targetId());
+    if (!kernels.empty())
+      text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  kernel\n", "VGPR", "AGPR", "SGPR", "LDS",
+                          "scratch", "kernarg", "wave");
+    for (const KernelRow &row : kernels) {
+      if (row.resources) {
+        const KernelResources &r = *row.resources;
+        text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  ", r.vgprs, r.agprs, r.sgprs, r.lds,
+                            fmt::format("{}{}", r.scratch, r.dynamicStack ? "+" : ""), r.kernarg, r.waveSize);
+      } else {
+        text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  ", "?", "?", "?", "?", "?", "?", "?");
+      }
+      text += nameOf(*row.symbol) + "\n";
+    }
+    if ((all_ || options_.functions) && !functions.empty())
+      text += symbolTable(functions, "device function");
+    if ((all_ || options_.variables) && !variables.empty())
+      text += symbolTable(variables, "variable");
+    return text + "\n";
+  }
+
+  std::string symbolTable(std::span<const Symbol> symbols, std::string_view what) const {
+    std::string text = fmt::format("  {:>10} {:>8}  {}\n", "address", "bytes", what);
+    for (const Symbol &symbol : symbols) {
+      const std::string address = symbol.defined ? fmt::format("{:#x}", symbol.address) : "undefined";
+      text +=
+          fmt::format("  {:>10} {:>8}  {}\n", address,
+                      symbol.defined ? fmt::format("{}{}", symbol.size, symbol.sized ? "" : "?") : "", nameOf(symbol));
+    }
+    return text;
+  }
+
+  ordered_json symbolJson(const Symbol &symbol) const {
+    ordered_json json = {{"name", symbol.name}};
+    if (options_.demangle)
+      json["demangled"] = demangle(symbol.name);
+    json["defined"] = symbol.defined;
+    if (symbol.defined) {
+      json["address"] = symbol.address;
+      json["size"] = symbol.size;
+    }
+    return json;
+  }
+
+  ordered_json asJson(const object::Image &image, const CodeObject &object,
+                      const std::vector<KernelRow> &kernels) const {
+    ordered_json json = {{"target", object.targetId()}, {"version", object.version()},
+                         {"entry", image.entry},        {"offset", image.offset},
+                         {"bytes", image.bytes.size()}, {"known_target", object.hasTarget()}};
+    if (all_ || options_.kernels) {
+      json["kernels"] = ordered_json::array();
+      for (const KernelRow &row : kernels) {
+        ordered_json kernel = symbolJson(*row.symbol);
+        kernel["descriptor"] = row.symbol->descriptor;
+        if (row.resources)
+          kernel.update({{"vgprs", row.resources->vgprs},
+                         {"agprs", row.resources->agprs},
+                         {"sgprs", row.resources->sgprs},
+                         {"allocated_vgprs", row.resources->allocatedVgprs},
+                         {"allocated_sgprs", row.resources->allocatedSgprs},
+                         {"lds", row.resources->lds},
+                         {"scratch", row.resources->scratch},
+                         {"dynamic_stack", row.resources->dynamicStack},
+                         {"kernarg", row.resources->kernarg},
+                         {"wave_size", row.resources->waveSize},
+                         {"max_workgroup_size", row.resources->maxWorkgroupSize}});
+        json["kernels"].push_back(std::move(kernel));
+      }
+    }
+    auto list = [&](const char *name, SymbolKind kind) {
+      json[name] = ordered_json::array();
+      for (const Symbol &symbol : object.symbols(kind))
+        json[name].push_back(symbolJson(symbol));
+    };
+    if (all_ || options_.functions)
+      list("device_functions", SymbolKind::DeviceFunction);
+    if (all_ || options_.variables)
+      list("variables", SymbolKind::Variable);
+    return json;
+  }
+
+  // Names come from the file and need not be UTF-8.
+  static constexpr auto replace_ = ordered_json::error_handler_t::replace;
+
+  const InspectOptions &options_;
+  bool all_ = true;
+  int status_ = exitSuccess;
+  size_t images_ = 0;
+  std::map<std::string, Totals> totals_; ///< of what was printed, by target
+  std::map<std::string, bool> seen_;     ///< targets in the file
+};
+
+} // namespace
+
+void addInspectCommand(CLI::App &root, Invocation &invocation) {
+  CLI::App *command = root.add_subcommand("inspect", "The GPU code in a file, and what its kernels need");
+  auto options = std::make_shared<InspectOptions>();
+  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
+      ->required()
+      ->type_name("");
+  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
+      ->type_name("T");
+  command->add_flag("--kernels", options->kernels, "List kernels");
+  command->add_flag("--functions", options->functions, "List device functions");
+  command->add_flag("--variables", options->variables, "List variables");
+  command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
+  command->footer(
+      "Without --kernels, --functions or --variables, all three are listed. LDS, scratch and kernarg are in "
+      "bytes; scratch is per\nwork-item, with a + when the stack may grow at run time. Ends with 1 if the "
+      "file has no GPU code or a part of it is broken.");
+  command->callback([options, &invocation] { invocation.exitStatus = Inspector(*options).run(); });
+}
+
+} // namespace luthier::cli

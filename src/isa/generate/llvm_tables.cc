@@ -1,0 +1,194 @@
+#include "isa/generate/llvm_tables.h"
+
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include <map>
+
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTargetMC();
+}
+namespace llvm::AMDGPU {
+int16_t getNamedOperandIdx(uint16_t opcode, uint16_t name);
+}
+
+namespace luthier::isa::generate {
+
+namespace {
+
+/// As many as LLVM 19 has. Its look-up does not check: beyond are those of other instructions.
+constexpr uint16_t kNames = 108;
+constexpr const char *kSuffixes[] = {"_dpp", "_sdwa", "_e64", "_e32"};
+
+struct Example {
+  const char *instruction;
+  unsigned operand;
+  Name name;
+};
+
+// Several per name, where forms differ: all must agree.
+constexpr Example kExamples[] = {
+    {"V_ADD_F32_e32_vi", 0, Name::Vdst},
+    {"V_ADD_F32_e32_vi", 1, Name::Src0},
+    {"V_ADD_F32_e32_vi", 2, Name::Src1},
+    {"V_FMAC_F32_e32_vi", 3, Name::Src2},
+    {"V_SWAP_B32_vi", 1, Name::Vdst1},
+    {"S_ADD_U32_vi", 0, Name::Sdst},
+    {"S_ADD_U32_vi", 1, Name::Src0},
+    {"S_ADD_U32_vi", 2, Name::Src1},
+    {"V_MADMK_F32_vi", 2, Name::Imm},
+    {"S_SETREG_IMM32_B32_vi", 0, Name::Imm},
+    {"S_CBRANCH_VCCZ_vi", 0, Name::Simm16},
+    {"S_MOVK_I32_vi", 1, Name::Simm16},
+    {"BUFFER_LOAD_DWORD_OFFEN_vi", 0, Name::Vdata},
+    {"BUFFER_LOAD_DWORD_OFFEN_vi", 1, Name::Vaddr},
+    {"BUFFER_LOAD_DWORD_OFFEN_vi", 2, Name::Srsrc},
+    {"BUFFER_LOAD_DWORD_OFFEN_vi", 3, Name::Soffset},
+    {"BUFFER_LOAD_DWORD_OFFEN_vi", 4, Name::Offset},
+    {"BUFFER_ATOMIC_ADD_OFFSET_RTN_vi", 1, Name::VdataIn},
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 0, Name::Vdst},
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 1, Name::Saddr},
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 2, Name::Vaddr},
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 3, Name::Offset},
+    {"GLOBAL_STORE_DWORD_SADDR_vi", 1, Name::Vdata},
+    {"S_LOAD_DWORD_IMM_vi", 0, Name::Sdst},
+    {"S_LOAD_DWORD_IMM_vi", 1, Name::Sbase},
+    {"S_LOAD_DWORD_IMM_vi", 2, Name::Offset},
+    {"S_LOAD_DWORD_SGPR_IMM_gfx9", 2, Name::Soffset},
+    {"S_STORE_DWORD_IMM_vi", 0, Name::Sdata},
+    {"DS_READ_B32_vi", 0, Name::Vdst},
+    {"DS_READ_B32_vi", 1, Name::Addr},
+    {"DS_READ_B32_vi", 2, Name::Offset},
+    {"DS_READ_B32_vi", 3, Name::Gds},
+    {"DS_WRITE2_B32_vi", 1, Name::Data0},
+    {"DS_WRITE2_B32_vi", 2, Name::Data1},
+    {"DS_WRITE2_B32_vi", 3, Name::Offset0},
+    {"DS_WRITE2_B32_vi", 4, Name::Offset1},
+    {"DS_READ_U16_D16_HI_vi", 4, Name::VdstIn},
+    {"V_MOV_B32_dpp_vi", 1, Name::Old},
+    {"V_MOV_B32_dpp_vi", 3, Name::DppCtrl},
+    {"V_MOV_B32_dpp_vi", 4, Name::RowMask},
+    {"V_MOV_B32_dpp_vi", 5, Name::BankMask},
+    {"V_MOV_B32_dpp_vi", 6, Name::BoundCtrl},
+    {"V_ADD3_U32_e64_dpp8_gfx11", 5, Name::Dpp8},
+    {"V_ADD_F32_e64_vi", 1, Name::Src0Modifiers},
+    {"V_MOV_B32_sdwa_gfx9", 4, Name::DstSel},
+    {"V_MOV_B32_sdwa_gfx9", 5, Name::DstUnused},
+    {"V_MOV_B32_sdwa_gfx9", 6, Name::Src0Sel},
+    {"V_FMA_MIXLO_F16_vi", 9, Name::OpSel},
+    {"V_FMA_MIXLO_F16_vi", 10, Name::OpSelHi},
+    {"IMAGE_LOAD_V4_V2_gfx10", 1, Name::Vaddr},
+    {"IMAGE_LOAD_V4_V2_gfx10", 9, Name::Tfe},
+    {"V_SMFMAC_F32_16X16X32_BF16_gfx940", 3, Name::Index},
+    {"EXP_vi", 0, Name::Target},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 0, Name::VdstX},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 1, Name::VdstY},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 2, Name::Src0X},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 3, Name::Vsrc1X},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 4, Name::Vsrc2X},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 5, Name::Src0Y},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 6, Name::Vsrc1Y},
+    {"V_DUAL_FMAC_F32_e32_X_FMAC_F32_e32_gfx11", 7, Name::Vsrc2Y},
+    {"V_DUAL_FMAAK_F32_X_FMAAK_F32_gfx11", 4, Name::ImmDeferred},
+};
+
+/// LLVM's name index of each operand of an instruction; nothing for one that has none.
+std::vector<std::optional<uint16_t>> nameIndices(uint16_t opcode, size_t operands) {
+  std::vector<std::optional<uint16_t>> result(operands);
+  for (uint16_t name = 0; name < kNames; ++name)
+    if (const int16_t operand = llvm::AMDGPU::getNamedOperandIdx(opcode, name);
+        operand >= 0 && static_cast<size_t>(operand) < operands)
+      result[static_cast<size_t>(operand)] = name;
+  return result;
+}
+
+Result<std::map<uint16_t, Name>> learnNames(const llvm::MCInstrInfo &info) {
+  std::map<std::string, uint16_t> byName;
+  for (uint16_t opcode = 0; opcode < info.getNumOpcodes(); ++opcode)
+    byName[info.getName(opcode).str()] = opcode;
+  std::map<uint16_t, Name> names;
+  for (const Example &example : kExamples) {
+    const auto found = byName.find(example.instruction);
+    if (found == byName.end())
+      return makeError("LLVM has no {}", example.instruction);
+    const auto indices = nameIndices(found->second, info.get(found->second).getNumOperands());
+    if (example.operand >= indices.size() || !indices[example.operand])
+      return makeError("operand {} of LLVM's {} has no name", example.operand, example.instruction);
+    const auto [known, isNew] = names.try_emplace(*indices[example.operand], example.name);
+    if (known->second != example.name)
+      return makeError("operand {} of LLVM's {} is not what it was", example.operand, example.instruction);
+  }
+  return names;
+}
+
+bool isVendorName(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+}
+
+std::string mnemonicOf(llvm::MCInstPrinter &printer, unsigned opcode) {
+  llvm::MCInst inst;
+  inst.setOpcode(opcode);
+  llvm::StringRef name(printer.getMnemonic(&inst).first);
+  name = name.take_until([](char c) { return c == ' ' || c == '\t'; });
+  for (const char *suffix : kSuffixes)
+    name.consume_back(suffix);
+  return name.str();
+}
+
+} // namespace
+
+Result<LlvmTables> readLlvmTables() {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTargetMC();
+  const llvm::Triple triple("amdgcn-amd-amdhsa");
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple.str(), error);
+  if (!target)
+    return makeError("LLVM has no AMD GPU target: {}", error);
+  const llvm::MCTargetOptions options;
+  const std::unique_ptr<llvm::MCRegisterInfo> registers(target->createMCRegInfo(triple.str()));
+  const std::unique_ptr<llvm::MCAsmInfo> asmInfo(target->createMCAsmInfo(*registers, triple.str(), options));
+  const std::unique_ptr<llvm::MCInstrInfo> info(target->createMCInstrInfo());
+  const std::unique_ptr<llvm::MCInstPrinter> printer(
+      target->createMCInstPrinter(triple, 0, *asmInfo, *info, *registers));
+
+  const std::map<uint16_t, Name> names = LUTHIER_TRY(learnNames(*info));
+  LlvmTables tables;
+  for (uint16_t opcode = 0; opcode < info->getNumOpcodes(); ++opcode) {
+    const llvm::MCInstrDesc &desc = info->get(opcode);
+    LlvmInstruction &instruction = tables.instructions.emplace_back();
+    instruction.name = info->getName(opcode).str();
+    if (std::string mnemonic = mnemonicOf(*printer, opcode);
+        !desc.isPseudo() && desc.getSize() && isVendorName(mnemonic))
+      instruction.mnemonic = std::move(mnemonic);
+    instruction.size = desc.getSize();
+    instruction.defs = desc.getNumDefs();
+    const auto indices = nameIndices(opcode, desc.getNumOperands());
+    for (unsigned n = 0; n < desc.getNumOperands(); ++n) {
+      const llvm::MCOperandInfo &operand = desc.operands()[n];
+      LlvmOperand &out = instruction.operands.emplace_back();
+      out.name = Name::None;
+      if (indices[n])
+        out.name = names.contains(*indices[n]) ? names.at(*indices[n]) : Name::Other;
+      out.isRegister = operand.OperandType == llvm::MCOI::OPERAND_REGISTER;
+      out.isPcRelative = operand.OperandType == llvm::MCOI::OPERAND_PCREL;
+      out.isImmediate = operand.OperandType == llvm::MCOI::OPERAND_IMMEDIATE || out.isPcRelative;
+      if (const int tied = desc.getOperandConstraint(n, llvm::MCOI::TIED_TO); tied >= 0)
+        out.tiedTo = static_cast<unsigned>(tied);
+    }
+    instruction.reads.assign(desc.implicit_uses().begin(), desc.implicit_uses().end());
+    instruction.writes.assign(desc.implicit_defs().begin(), desc.implicit_defs().end());
+  }
+  for (unsigned reg = 0; reg < registers->getNumRegs(); ++reg)
+    tables.registers.push_back({registers->getName(reg), registers->getEncodingValue(reg)});
+  return tables;
+}
+
+} // namespace luthier::isa::generate

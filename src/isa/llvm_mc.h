@@ -1,0 +1,42 @@
+// LLVM's MC objects for one target, set up once for all that call them. Included only by sources of this layer.
+#pragma once
+
+#include "support/result.h"
+
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstPrinter.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace luthier::isa {
+
+struct Target;
+
+struct LlvmMc {
+  static Result<std::unique_ptr<LlvmMc>> create(const Target &target, unsigned waveSize);
+
+  bool decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) const;
+  /// The instruction as assembly text, "<invalid>" when there is none.
+  std::string text(std::span<const uint8_t> bytes, uint64_t address) const;
+
+  llvm::MCTargetOptions options;
+  std::unique_ptr<llvm::MCRegisterInfo> registers;
+  std::unique_ptr<llvm::MCAsmInfo> asmInfo;
+  std::unique_ptr<llvm::MCInstrInfo> instructions;
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
+  std::unique_ptr<llvm::MCContext> context;
+  std::unique_ptr<llvm::MCDisassembler> disassembler;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+};
+
+} // namespace luthier::isa
