@@ -67,6 +67,13 @@ public:
     memcpy(result.words_, &packet, 64);
     return result;
   }
+  /// Puts it into a slot of a queue: the body first, because the agent takes it as soon as its header is valid.
+  void writeTo(AqlPacket *slot) const {
+    memcpy(reinterpret_cast<char *>(slot) + sizeof(uint32_t), reinterpret_cast<const char *>(this) + sizeof(uint32_t),
+           sizeof *this - sizeof(uint32_t));
+    __atomic_store_n(reinterpret_cast<uint32_t *>(slot), static_cast<uint32_t>(words_[0]), __ATOMIC_RELEASE);
+  }
+
   bool operator==(const AqlPacket &) const = default;
 
 private:

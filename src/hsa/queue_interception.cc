@@ -149,16 +149,8 @@ bool ShadowQueue::submitPending() {
     if (count == 0)
       return false;
     core.hsa_queue_store_write_index_relaxed_fn(real, write + count);
-    for (uint64_t n = 0; n < count; ++n) {
-      const AqlPacket &packet = pending_[pendingDone_ + n].packet;
-      AqlPacket *target = slot(real, write + n);
-      // The body first; the hardware takes the packet as soon as its header is valid.
-      memcpy(reinterpret_cast<std::byte *>(target) + sizeof(uint32_t),
-             reinterpret_cast<const std::byte *>(&packet) + sizeof(uint32_t), sizeof packet - sizeof(uint32_t));
-      uint32_t head;
-      memcpy(&head, &packet, sizeof head);
-      __atomic_store_n(reinterpret_cast<uint32_t *>(target), head, __ATOMIC_RELEASE);
-    }
+    for (uint64_t n = 0; n < count; ++n)
+      pending_[pendingDone_ + n].packet.writeTo(slot(real, write + n));
     core.hsa_signal_store_screlease_fn(real->doorbell_signal, static_cast<hsa_signal_value_t>(write + count - 1));
     pendingDone_ += count;
   }
