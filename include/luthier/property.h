@@ -37,6 +37,7 @@ enum class Property : uint32_t {
   Export = 1u << 19,
   Indexed = 1u << 20,   ///< reads or writes registers that depend on M0; all that it may are in reads() and writes()
   IndexMode = 1u << 21, ///< s_set_gpr_idx_on and its like: switches indexing of the VGPRs of other instructions
+  SkipMode = 1u << 23,  ///< s_setvskip: instructions that are not Scalar may be skipped from now on
   Dual = 1u << 22,      ///< two operations in one (gfx11, v_dual_*); the opcode is the first one's
 };
 

@@ -91,11 +91,18 @@ struct Decoder::Impl {
   unsigned waveSize;
   std::unique_ptr<LlvmMc> mc;
   llvm::MCInst inst;
+  bool maybeSkipped = false; ///< the code has s_setvskip
   Operand *operands = nullptr, *operandsEnd = nullptr;
   RegRange *regs = nullptr, *regsEnd = nullptr;
 
   Operand *spaceForOperands(InstrSequence &sequence, size_t count);
   RegRange *spaceForRegs(InstrSequence &sequence, size_t count);
+  void start() {
+    operands = operandsEnd = nullptr;
+    regs = regsEnd = nullptr;
+  }
+  /// Appends the instruction at the start of `rest` to the sequence.
+  Result<const Form *> append(InstrSequence &sequence, std::span<const uint8_t> rest, uint64_t address, bool indexing);
   /// `indexedEverywhere` is set where indexing of VGPRs goes on beyond a block, and makes it so for all when set
   /// before.
   Result<InstrSequence> decode(std::span<const uint8_t> bytes, uint64_t address, bool &indexedEverywhere);
@@ -121,7 +128,8 @@ Result<std::unique_ptr<Decoder>> Decoder::create(const Target &target, unsigned 
   if (waveSize != 64 && (waveSize != 32 || target.major < 10))
     return makeError("{} has no waves of {} lanes", target.name, waveSize);
   std::unique_ptr<LlvmMc> mc = LUTHIER_TRY(LlvmMc::create(target, waveSize));
-  return std::unique_ptr<Decoder>(new Decoder(std::unique_ptr<Impl>(new Impl{target, waveSize, std::move(mc), {}})));
+  return std::unique_ptr<Decoder>(
+      new Decoder(std::unique_ptr<Impl>(new Impl{target, waveSize, std::move(mc), {}, false})));
 }
 
 Operand *Decoder::Impl::spaceForOperands(InstrSequence &sequence, size_t count) {
@@ -229,8 +237,9 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add({Reg::M0, 1});
 
   // Which results leave something of their register as it was.
-  const bool half =
-      ((row.flags & kKeepsHalf) && target.major >= 9) || ((row.flags & kKeepsHalf10) && target.major >= 10);
+  const bool half = ((row.flags & kKeepsHalf) && target.major >= 9) ||
+                    ((row.flags & kKeepsHalf10) && target.major >= 10) ||
+                    ((row.flags & kSelectsHalf) && target.major >= 9 && (wordAt(out.bytes_) >> 14 & 1));
   bool keeps = half;
   bool dppWritesAll = true;
   const std::span<const OperandForm> forms = operandsOf(row);
@@ -309,6 +318,9 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add({Reg::S0, static_cast<uint16_t>(target.sgprs)});
     writes.add({Reg::S0, static_cast<uint16_t>(target.sgprs)});
   }
+  if (maybeSkipped && !out.is(Property::Scalar))
+    for (unsigned n = 0; n < writes.count; ++n)
+      reads.add(writes.ranges[n]);
   if (indexedVectors)
     out.properties_ |= static_cast<uint32_t>(Property::Indexed);
   for (unsigned n = 0; n < writes.count; ++n)
@@ -325,41 +337,56 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
 
 Result<InstrSequence> Decoder::decode(std::span<const uint8_t> bytes, uint64_t address) {
   // Between s_set_gpr_idx_on and s_set_gpr_idx_off, VGPR operands are indexed. Compilers keep the two in one block; if
-  // they are not, any vector instruction may be affected.
-  bool everywhere = false;
-  InstrSequence sequence = LUTHIER_TRY(impl_->decode(bytes, address, everywhere));
-  if (everywhere)
-    return impl_->decode(bytes, address, everywhere);
+  // they are not, any vector instruction may be affected. The same goes for s_setvskip, which compilers do not use.
+  bool indexedEverywhere = false;
+  impl_->maybeSkipped = false;
+  InstrSequence sequence = LUTHIER_TRY(impl_->decode(bytes, address, indexedEverywhere));
+  if (indexedEverywhere || impl_->maybeSkipped)
+    return impl_->decode(bytes, address, indexedEverywhere);
   return sequence;
+}
+
+Result<const Form *> Decoder::Impl::append(InstrSequence &sequence, std::span<const uint8_t> rest, uint64_t address,
+                                           bool indexing) {
+  uint64_t size = 0;
+  inst.clear();
+  const bool valid = mc->decode(rest, address, inst, size);
+  if (!valid || !formOf(inst.getOpcode()).size)
+    return makeError("{:#x}: {} is no instruction of {}", address,
+                     rest.size() < 4 ? "what is left" : fmt::format("{:08x}", wordAt(rest.data())), target.name);
+  const Form &row = formOf(inst.getOpcode());
+  Instr &instr = sequence.instrs_.emplace_back();
+  instr.address_ = address;
+  instr.bytes_ = rest.data();
+  instr.size_ = static_cast<uint8_t>(size);
+  fill(sequence, instr, row, indexing && (row.properties & static_cast<uint32_t>(Property::Vector)));
+  return &row;
 }
 
 Result<InstrSequence> Decoder::Impl::decode(std::span<const uint8_t> bytes, uint64_t address, bool &indexedEverywhere) {
   InstrSequence sequence;
-  operands = operandsEnd = nullptr;
-  regs = regsEnd = nullptr;
+  start();
   const size_t end = withoutPadding(bytes);
   sequence.instrs_.reserve(end / 6 + 1);
   bool indexing = indexedEverywhere;
   for (size_t at = 0; at < end;) {
-    uint64_t size = 0;
-    inst.clear();
-    const std::span<const uint8_t> rest = bytes.subspan(at);
-    if (!mc->decode(rest, address + at, inst, size))
-      return makeError("{:#x}: {:08x} is no instruction of {}", address + at, wordAt(rest.data()), target.name);
-    const Form &row = formOf(inst.getOpcode());
-    if (!row.size)
-      return makeError("{:#x}: {:08x} has no mnemonic on {}", address + at, wordAt(rest.data()), target.name);
-    Instr &instr = sequence.instrs_.emplace_back();
-    instr.address_ = address + at;
-    instr.bytes_ = rest.data();
-    instr.size_ = static_cast<uint8_t>(size);
-    fill(sequence, instr, row, indexing && (row.properties & static_cast<uint32_t>(Property::Vector)));
-    at += size;
-    if (row.flags & (kIndexOn | kIndexOff))
-      indexing = indexedEverywhere || (row.flags & kIndexOn);
+    const Form *row = LUTHIER_TRY(append(sequence, bytes.subspan(at), address + at, indexing));
+    const Instr &instr = sequence.instrs_.back();
+    at += instr.size_;
+    maybeSkipped |= instr.is(Property::SkipMode);
+    if (row->flags & (kIndexOn | kIndexOff))
+      indexing = indexedEverywhere || (row->flags & kIndexOn);
     else if (indexing && (instr.is(Property::Terminator) || instr.is(Property::Call)))
       indexedEverywhere = true;
   }
+  return sequence;
+}
+
+Result<InstrSequence> Decoder::decodeOne(std::span<const uint8_t> bytes, uint64_t address) {
+  InstrSequence sequence;
+  impl_->start();
+  impl_->maybeSkipped = false;
+  LUTHIER_TRY(impl_->append(sequence, bytes, address, false));
   return sequence;
 }
 

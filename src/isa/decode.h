@@ -36,6 +36,8 @@ public:
   /// All instructions of `bytes`. Bytes that are no instruction are an error that names the address, except for padding
   /// behind the last instruction (`s_code_end`, zeros), which is left out.
   Result<InstrSequence> decode(std::span<const uint8_t> bytes, uint64_t address);
+  /// The instruction that `bytes` start with, alone, whatever it is.
+  Result<InstrSequence> decodeOne(std::span<const uint8_t> bytes, uint64_t address);
   /// As assembly text.
   std::string text(const Instr &instr);
 

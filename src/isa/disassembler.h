@@ -4,7 +4,7 @@
 // are the manual's business and live in isa/format.h.
 #pragma once
 
-#include "isa/registers.h"
+#include "isa/mnemonic.h"
 #include "support/result.h"
 
 #include <cstdint>
@@ -39,17 +39,10 @@ public:
   /// Every mnemonic that LLVM can print for any AMD GPU, without encoding suffix, sorted; some are not real.
   std::vector<std::string> mnemonicsOfAllTargets() const;
 
-  /// The registers that LLVM's description of the instruction names, implicit ones included; none when there is no
-  /// instruction. A destination whose old contents matter (v_fmac_f32, d16 loads) is read too.
-  std::vector<RegisterUse> registers(std::span<const uint8_t> bytes, uint64_t address);
-
 private:
   struct Impl;
   explicit Disassembler(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-/// Drops the suffix by which LLVM tells encodings of one instruction apart.
-std::string_view withoutEncodingSuffix(std::string_view mnemonic);
 
 } // namespace luthier::isa

@@ -86,10 +86,11 @@ enum FormFlag : uint32_t {
   kToLds = 1u << 13,
   kIdxen = 1u << 14,
   kOffen = 1u << 15,
-  kIndexOn = 1u << 16,  ///< switches indexing of VGPRs on
-  kIndexOff = 1u << 17, ///< and off
-  kDppMasks = 1u << 18, ///< of DPP with 16 lanes to a row; DPP8 has none
-  kTfe = 1u << 19,      ///< loads that may report a fault instead of a value
+  kIndexOn = 1u << 16,     ///< switches indexing of VGPRs on
+  kIndexOff = 1u << 17,    ///< and off
+  kDppMasks = 1u << 18,    ///< of DPP with 16 lanes to a row; DPP8 has none
+  kTfe = 1u << 19,         ///< loads that may report a fault instead of a value
+  kSelectsHalf = 1u << 20, ///< VOP3 with a 16-bit result: bit 14 says which half, even where assembly has no op_sel
 };
 
 struct Form {

@@ -12,6 +12,9 @@ namespace {
 /// many in a WGP).
 constexpr unsigned kBarriers = 16;
 
+/// What one workgroup can address, however much there is.
+constexpr uint32_t kMaxWorkgroupLds = 65536;
+
 unsigned alignUp(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 unsigned alignDown(unsigned value, unsigned granule) { return value / granule * granule; }
 unsigned ceilDivide(unsigned value, unsigned by) { return (value + by - 1) / by; }
@@ -30,7 +33,6 @@ unsigned sgprLimit(const Target &target) { return target.sgprs + (target.sgprFil
 
 unsigned vgprGranule(const Target &target, unsigned waveSize) { return scaled(target.vgprGranule, target, waveSize); }
 unsigned vgprDescriptorGranule(const Target &target, unsigned waveSize) {
-  // With one granule for both on targets whose waves have one size.
   return scaled(target.vgprDescriptorGranule, target, waveSize);
 }
 unsigned vgprFile(const Target &target, unsigned waveSize) { return scaled(target.vgprFileLanes, target, waveSize); }
@@ -67,12 +69,8 @@ Occupancy occupancy(const Target &target, const ResourceUse &use) {
       result.limit = by;
     }
   };
-  const unsigned addressable = target.unifiedVgprs ? target.vgprs + target.accVgprs : target.vgprs;
-  const unsigned vgprs = allocatedVgprs(target, use);
-  limit(vgprs > addressable || use.vgprs > target.vgprs || use.accVgprs > target.accVgprs
-            ? 0
-            : vgprFile(target, use.waveSize) / vgprs,
-        OccupancyLimit::Vgprs);
+  const bool addressable = use.vgprs <= target.vgprs && use.accVgprs <= target.accVgprs;
+  limit(addressable ? vgprFile(target, use.waveSize) / allocatedVgprs(target, use) : 0, OccupancyLimit::Vgprs);
   if (const unsigned sgprs = allocatedSgprs(target, use); use.sgprs > sgprLimit(target))
     limit(0, OccupancyLimit::Sgprs);
   else if (target.sgprFile)
@@ -89,7 +87,9 @@ Occupancy occupancy(const Target &target, const ResourceUse &use) {
     limitGroups(kBarriers * (target.sgprFile ? 1 : 2), OccupancyLimit::Workgroups);
     limitGroups(target.maxWavesPerSimd * simds / waves, OccupancyLimit::Workgroups);
   }
-  if (use.ldsBytes)
+  if (use.ldsBytes > kMaxWorkgroupLds)
+    limit(0, OccupancyLimit::Lds);
+  else if (use.ldsBytes)
     limitGroups(target.ldsBytes / alignUp(use.ldsBytes, target.ldsGranule), OccupancyLimit::Lds);
   return result;
 }

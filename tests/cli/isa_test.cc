@@ -57,6 +57,9 @@ TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
   const Outcome unknown = luthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
+  const Outcome notVirtual = luthier("isa coverage gfx1030");
+  EXPECT_EQ(notVirtual.exitCode, 2);
+  EXPECT_THAT(notVirtual.output, HasSubstr("the virtual GPU does not execute code of gfx1030; known: gfx90a"));
   EXPECT_EQ(luthier("isa coverage").exitCode, 2);
   EXPECT_EQ(luthier("isa").exitCode, 2);
   EXPECT_EQ(luthier("isa nothing").exitCode, 2);

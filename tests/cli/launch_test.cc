@@ -21,6 +21,7 @@ TEST(GpuList, KnownNames) {
 }
 
 TEST(GpuList, UnknownNameListsTheKnownOnes) {
+  EXPECT_THAT(parseGpuList("gfx1030").error().message(), HasSubstr("does not execute code of gfx1030; known: gfx90a"));
   EXPECT_THAT(parseGpuList("gfx90a,gfx123").error().message(), HasSubstr("unknown GPU 'gfx123'; known: gfx90a"));
   EXPECT_FALSE(parseGpuList("GFX90A"));
   EXPECT_FALSE(parseGpuList("gfx90a,"));

@@ -1,11 +1,15 @@
 #include "isa/target.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 namespace luthier::isa {
 namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST(Target, IsFoundByName) {
   const Target *target = findTarget("gfx90a");
@@ -32,6 +36,69 @@ TEST(Target, RowsAreSortedAndComplete) {
     EXPECT_GT(target.vgprGranule, 0);
     EXPECT_GT(target.maxWorkgroupWaves, 0);
     EXPECT_GT(target.elfMachine, 0);
+    EXPECT_EQ(findTarget(target.elfMachine), &target) << "machines are unique";
+    EXPECT_EQ(target.vgprFileLanes % target.vgprGranule, 0);
+    EXPECT_GE(target.ldsBytes, 65536u);
+    EXPECT_EQ(target.maxWorkgroupWaves * target.waveSize, 1024);
+    EXPECT_EQ(target.wave32, target.major >= 10);
+  }
+}
+
+TEST(Target, MachinesAreThoseOfElfHeaders) {
+  EXPECT_EQ(findTarget(uint8_t{0x3f})->name, "gfx90a");
+  EXPECT_EQ(findTarget(uint8_t{0x2a})->name, "gfx803");
+  EXPECT_EQ(findTarget(uint8_t{0x36})->name, "gfx1030");
+  EXPECT_EQ(findTarget(uint8_t{0}), nullptr);
+}
+
+TEST(Target, TheVirtualGpuExecutesOne) {
+  EXPECT_THAT(virtualTargets(), ElementsAre("gfx90a"));
+  ASSERT_TRUE(findVirtualTarget("gfx90a"));
+  EXPECT_EQ((*findVirtualTarget("gfx90a"))->name, "gfx90a");
+  EXPECT_EQ(findVirtualTarget("gfx77").error().message(), "unknown GPU 'gfx77'; known: gfx90a");
+  EXPECT_EQ(findVirtualTarget("gfx1030").error().message(),
+            "the virtual GPU does not execute code of gfx1030; known: gfx90a");
+}
+
+TEST(TargetId, IsReadAndPrinted) {
+  const Target *gfx90a = findTarget("gfx90a");
+  const std::pair<const char *, TargetId> cases[] = {
+      {"gfx90a", {gfx90a, Feature::Any, Feature::Any}},
+      {"gfx90a:xnack-", {gfx90a, Feature::Any, Feature::Off}},
+      {"gfx90a:sramecc+:xnack-", {gfx90a, Feature::On, Feature::Off}},
+      {"gfx90a:sramecc-:xnack+", {gfx90a, Feature::Off, Feature::On}},
+      {"gfx1030", {findTarget("gfx1030"), Feature::Any, Feature::Any}},
+  };
+  for (const auto &[text, id] : cases) {
+    SCOPED_TRACE(text);
+    const auto parsed = parseTargetId(text);
+    ASSERT_TRUE(parsed) << parsed.error().message();
+    EXPECT_EQ(*parsed, id);
+    EXPECT_EQ(toString(*parsed), text);
+  }
+  EXPECT_EQ(toString(*parseTargetId("gfx90a:xnack-:sramecc+")), "gfx90a:sramecc+:xnack-") << "in one order";
+}
+
+TEST(TargetId, ErrorsNameWhatIsWrong) {
+  const std::pair<const char *, const char *> cases[] = {
+      {"", "unknown target ''"},
+      {"gfx90", "unknown target 'gfx90'"},
+      {":xnack+", "unknown target ''"},
+      {"gfx90a:", "'' is no feature"},
+      {"gfx90a:xnack", "'xnack' is no feature"},
+      {"gfx90a:+", "'+' is no feature"},
+      {"gfx90a:xnack*", "'xnack*' is no feature"},
+      {"gfx90a:cumode+", "'cumode+' is no feature"},
+      {"gfx90a:xnack+:", "'' is no feature"},
+      {"gfx90a:xnack+:xnack-", "names xnack twice"},
+      {"gfx803:xnack+", "gfx803 has no xnack"},
+      {"gfx900:sramecc+", "gfx900 has no sramecc"},
+  };
+  for (const auto &[text, message] : cases) {
+    SCOPED_TRACE(text);
+    const auto parsed = parseTargetId(text);
+    ASSERT_FALSE(parsed);
+    EXPECT_THAT(parsed.error().message(), HasSubstr(message));
   }
 }
 

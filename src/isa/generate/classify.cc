@@ -189,6 +189,8 @@ void addControl(const Text &name, Class &out) {
     out.flags |= kIndexOn;
   if (name.is({"s_set_gpr_idx_off"}))
     out.flags |= kIndexOff;
+  if (name.is({"s_setvskip"}))
+    add({Property::SkipMode});
   if (name.starts("s_setreg"))
     out.flags |= kWritesHardware;
   if (name.starts("s_getreg"))

@@ -1,5 +1,7 @@
 #include "isa/generate/llvm_tables.h"
 
+#include "isa/mnemonic.h"
+
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCInst.h>
 #include <llvm/MC/MCInstPrinter.h>
@@ -25,7 +27,6 @@ namespace {
 
 /// As many as LLVM 19 has. Its look-up does not check: beyond are those of other instructions.
 constexpr uint16_t kNames = 108;
-constexpr const char *kSuffixes[] = {"_dpp", "_sdwa", "_e64", "_e32"};
 
 struct Example {
   const char *instruction;
@@ -137,9 +138,7 @@ std::string mnemonicOf(llvm::MCInstPrinter &printer, unsigned opcode) {
   inst.setOpcode(opcode);
   llvm::StringRef name(printer.getMnemonic(&inst).first);
   name = name.take_until([](char c) { return c == ' ' || c == '\t'; });
-  for (const char *suffix : kSuffixes)
-    name.consume_back(suffix);
-  return name.str();
+  return std::string(withoutEncodingSuffix({name.data(), name.size()}));
 }
 
 } // namespace

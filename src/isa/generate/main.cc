@@ -196,7 +196,11 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
     // LLVM has registers that are written by index among the sources.
     if (n == 0 && (flags & kIndexedWrite))
       out = {out.index, Role::Destination, out.shape, true, true};
-    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset")))
+    if (mnemonic.starts_with("s_subvector_loop") && operand.name == Name::Sdst)
+      out = {out.index, Role::Destination, out.shape, true, true};
+    // Destinations that are sources too, of which LLVM says nothing.
+    if (n == 0 && (mnemonic.starts_with("s_cmov") || mnemonic.starts_with("s_bitset") || mnemonic == "v_pk_fmac_f16" ||
+                   mnemonic == "v_cvt_pkaccum_u8_f32"))
       out.read = true;
     placeOf[n] = operands.size();
     operands.push_back(out);
@@ -205,6 +209,8 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
   for (unsigned n = 0; n < instruction.operands.size(); ++n)
     if (isOldDestination(instruction, n) && !(dppOrSdwa && instruction.operands[n].name == Name::Old))
       operands[placeOf.at(instruction.operands[n].tiedTo.value_or(0))].read = true;
+  if (mnemonic.starts_with("s_subvector_loop"))
+    std::ranges::reverse(operands);
   // In assembly, FLAT's address stands before the data, and an offset register before the base that it is added to.
   const bool flat =
       mnemonic.starts_with("flat_") || mnemonic.starts_with("global_") || mnemonic.starts_with("scratch_");
@@ -257,11 +263,13 @@ private:
       const bool selects = has(Name::OpSel) && !has(Name::OpSelHi);
       const bool keeps = selects || mnemonic == "v_mac_f16" || mnemonic == "v_madak_f16" || mnemonic == "v_madmk_f16";
       kind.flags |= keeps ? kKeepsHalf : kKeepsHalf10;
+      if (instruction.size == 8 && !has(Name::DppCtrl) && !has(Name::DstUnused) && !has(Name::Imm))
+        kind.flags |= kSelectsHalf;
     }
     // A half of the loaded register, and what cannot be told from it.
     const bool d16 =
         mnemonic.find("_d16") != mnemonic.npos && (kind.properties & static_cast<uint32_t>(Property::Load));
-    if (mnemonic.starts_with("s_") && mnemonic.ends_with("_b64"))
+    if (mnemonic.starts_with("s_subvector_loop") || (mnemonic.starts_with("s_") && mnemonic.ends_with("_b64")))
       kind.flags |= kScalar64;
 
     Form form = {};
@@ -324,6 +332,12 @@ private:
         kind.flags |= kLdsLimitInM0;
     if (mnemonic.starts_with("s_quadmask") || mnemonic.starts_with("s_wqm"))
       add(writes, {Reg::Scc, 1});
+    if (mnemonic == "s_set_gpr_idx_mode")
+      add(reads, {Reg::M0, 1}); // of which it replaces some bits
+    if (mnemonic == "s_setvskip") {
+      reads = {{Reg::Mode, 1}};
+      writes = {{Reg::Mode, 1}};
+    }
     // What hardware registers are is known only with the operand.
     if (kind.flags & (kReadsHardware | kWritesHardware)) {
       reads.clear();

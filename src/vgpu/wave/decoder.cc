@@ -88,9 +88,11 @@ std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
   return disassembler_ ? disassembler_->text(bytes, pc) : "<no disassembler>";
 }
 
-std::vector<isa::RegisterUse> Decoder::registers(std::span<const uint8_t> bytes, uint64_t pc) {
+Result<isa::InstrSequence> Decoder::instruction(std::span<const uint8_t> bytes, uint64_t pc) {
   std::lock_guard lock(mutex_);
-  return disassembler_ ? disassembler_->registers(bytes, pc) : std::vector<isa::RegisterUse>();
+  if (!instructions_)
+    instructions_ = LUTHIER_TRY(isa::Decoder::create(target_));
+  return instructions_->decodeOne(bytes, pc);
 }
 
 uint16_t Decoder::opcodeOf(const std::string &mnemonic) {

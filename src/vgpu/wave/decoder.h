@@ -1,6 +1,7 @@
 // Turns guest code into instruction records.
 #pragma once
 
+#include "isa/decode.h"
 #include "isa/disassembler.h"
 #include "isa/format.h"
 #include "isa/target.h"
@@ -39,8 +40,8 @@ public:
   /// The instruction at the start of `bytes` as assembly text.
   std::string text(std::span<const uint8_t> bytes, uint64_t pc);
 
-  /// The registers that LLVM says it names.
-  std::vector<isa::RegisterUse> registers(std::span<const uint8_t> bytes, uint64_t pc);
+  /// The same taken apart: registers, memory, properties. For observers; handlers need none of it.
+  Result<isa::InstrSequence> instruction(std::span<const uint8_t> bytes, uint64_t pc);
 
 private:
   struct Lanes;
@@ -59,6 +60,7 @@ private:
   const ExecLevel &level_;
   mutable std::mutex mutex_;
   std::unique_ptr<isa::Disassembler> disassembler_;
+  std::unique_ptr<isa::Decoder> instructions_; ///< made when first asked for
   std::unordered_map<std::string_view, uint16_t> index_;
   std::vector<const Row *> rows_; ///< by opcode; null for names that have no row
   std::deque<std::string> names_;

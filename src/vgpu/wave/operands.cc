@@ -1,68 +1,15 @@
 #include "vgpu/wave/operands.h"
 
-#include "isa/format.h"
 #include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <mutex>
 
 namespace luthier::vgpu {
-
-using isa::RegisterFile;
-using isa::RegisterUse;
-
-namespace {
-
-MemoryUnit unitOf(std::string_view name, const Inst &inst) {
-  struct Prefix {
-    std::string_view text;
-    MemoryUnit unit;
-  };
-  static constexpr Prefix kPrefixes[] = {
-      {"global_", MemoryUnit::Global},       {"flat_", MemoryUnit::Flat},       {"scratch_", MemoryUnit::Scratch},
-      {"buffer_", MemoryUnit::Buffer},       {"tbuffer_", MemoryUnit::Buffer},  {"ds_", MemoryUnit::Lds},
-      {"s_load_", MemoryUnit::Scalar},       {"s_buffer_", MemoryUnit::Scalar}, {"s_store_", MemoryUnit::Scalar},
-      {"s_scratch_", MemoryUnit::Scalar},    {"s_atomic_", MemoryUnit::Scalar}, {"s_memtime", MemoryUnit::Scalar},
-      {"s_memrealtime", MemoryUnit::Scalar}, {"s_dcache_", MemoryUnit::Scalar}, {"s_atc_", MemoryUnit::Scalar},
-      {"s_sendmsg", MemoryUnit::Message}};
-  for (const Prefix &prefix : kPrefixes)
-    if (name.starts_with(prefix.text))
-      return prefix.unit == MemoryUnit::Lds && (inst.flags & kLds) ? MemoryUnit::Gds : prefix.unit;
-  return MemoryUnit::None;
-}
-
-/// Where LLVM's description says less, or more, than gfx9 does.
-void correct(Operands &o, const Inst &inst) {
-  const std::string_view name = o.mnemonic;
-  auto contains = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  // Before gfx9, every LDS instruction read its limit from M0.
-  if (name.starts_with("ds_") && !contains("append") && !contains("consume") && !contains("addtid") &&
-      !contains("gws") && !contains("ordered"))
-    std::erase_if(o.registers, [](const RegisterUse &use) { return use.implicit && use.first == kM0; });
-  // Results that leave a part of the destination as it was.
-  const bool sdwaPreserves = (inst.flags & kSdwa) && (inst.control >> 11 & 3) == 2;
-  const bool half = (contains("_d16") && o.unit != MemoryUnit::None && !contains("store") && !contains("write")) ||
-                    (inst.flags & kOpSelDst) || (inst.row && (inst.row->traits & kKeepsHigh)) || sdwaPreserves;
-  if (half || name.starts_with("s_bitset") || name.starts_with("s_cmov") || name == "v_writelane_b32")
-    for (RegisterUse &use : o.registers)
-      use.read |= use.write && !use.implicit;
-  if (name.starts_with("s_quadmask"))
-    o.registers.push_back({RegisterFile::Scc, 0, 1, false, true, true});
-  // VCCZ as a source; EXEC is implied everywhere.
-  for (unsigned n = 0; n < 3; ++n)
-    if (inst.srcKind[n] == SrcKind::Special && inst.src[n].reg == isa::src::kVccz)
-      o.registers.push_back({RegisterFile::Scalar, kVcc, 2, true, false, true});
-  o.crossLane = (inst.flags & kDpp) || contains("lane") || contains("permute") || contains("swizzle") ||
-                name.starts_with("v_mfma");
-}
-
-} // namespace
 
 Operands operandsOf(const Wave &w, const Inst *inst) {
   Operands o;
@@ -73,11 +20,37 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   const std::span code(reinterpret_cast<const uint8_t *>(pc), bytes);
   Decoder &decoder = w.device->code().decoder();
   o.text = decoder.text(code, pc);
-  o.registers = decoder.registers(code, pc);
-  if (inst->row)
-    o.mnemonic = inst->row->mnemonic;
-  o.unit = unitOf(o.mnemonic, *inst);
-  correct(o, *inst);
+  const auto sequence = decoder.instruction(code, pc);
+  if (!sequence)
+    return o;
+  const Instr &instr = sequence->instrs().front();
+  o.mnemonic = instr.mnemonic();
+  o.space = instr.memorySpace();
+  o.memory = instr.memory();
+  o.message = instr.is(Property::Message);
+  o.crossLane = instr.is(Property::CrossLane) || instr.is(Property::IgnoresExec);
+
+  const auto add = [&](RegRange regs, bool read, bool write, bool implicit) {
+    auto same = std::ranges::find(o.registers, regs, &RegisterUse::regs);
+    if (same == o.registers.end())
+      same = o.registers.insert(same, RegisterUse{regs, false, false, implicit});
+    same->read |= read;
+    same->write |= write;
+  };
+  for (const Operand &operand : instr.operands())
+    if (operand.kind == OperandKind::Register && (operand.read || operand.written) && !operand.regs.empty())
+      add(operand.regs, operand.read, operand.written, false);
+  // Of an instruction whose registers depend on an index, only those that it will use are of interest: see placed().
+  const auto isImplicit = [&](RegRange regs) {
+    return regs.first != Reg::Mode &&
+           !(instr.is(Property::Indexed) && (isVector(regs.first) || regs.first < Reg::VccLo));
+  };
+  for (const RegRange regs : instr.reads())
+    if (isImplicit(regs))
+      add(regs, true, false, true);
+  for (const RegRange regs : instr.writes())
+    if (isImplicit(regs))
+      add(regs, false, true, true);
   return o;
 }
 
@@ -85,58 +58,27 @@ RegisterUse placed(const Wave &w, const Inst *inst, const RegisterUse &use) {
   RegisterUse result = use;
   const std::string_view name = inst->row ? inst->row->mnemonic : "";
   unsigned offset = 0;
-  if (use.file == RegisterFile::Vector && (w.mode & kGprIdxEn) && name.starts_with("v_")) {
+  if (isVector(use.regs.first) && (w.mode & kGprIdxEn) && name.starts_with("v_")) {
     const uint32_t index = w.s[kM0] & 0xff, enabled = w.s[kM0] >> 12 & 0xf;
     if (use.write)
       offset = enabled & 8 ? index : 0;
     else
       for (unsigned n = 0; n < 3; ++n)
-        if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == use.first && (enabled >> n & 1))
+        if (inst->srcKind[n] == SrcKind::Vgpr && inst->src[n].reg == vectorIndex(use.regs.first) && (enabled >> n & 1))
           offset = index;
-  } else if (use.file == RegisterFile::Scalar && !use.implicit && name.starts_with("s_movrel")) {
+  } else if (isScalar(use.regs.first) && !use.implicit && name.starts_with("s_movrel")) {
     if (name.starts_with("s_movreld") ? use.write : use.read)
       offset = w.s[kM0];
   }
-  const unsigned limit = use.file == RegisterFile::Scalar ? 128 : kAccBase;
-  if (offset > limit || use.first + offset + use.count > limit)
-    result.count = 0;
-  result.first = static_cast<uint16_t>(use.first + offset);
+  if (!offset)
+    return result;
+  const unsigned first = isScalar(use.regs.first) ? 0 : number(Reg::V0), limit = isScalar(use.regs.first) ? 128 : 256;
+  const unsigned place = number(use.regs.first) - first;
+  if (offset > limit || place + offset + use.regs.count > limit)
+    result.regs.count = 0;
+  else
+    result.regs.first = use.regs.first + offset;
   return result;
-}
-
-std::string registerName(RegisterFile file, unsigned number) {
-  switch (file) {
-  case RegisterFile::Vector:
-    return fmt::format("v{}", number);
-  case RegisterFile::Accumulator:
-    return fmt::format("a{}", number);
-  case RegisterFile::Scc:
-    return "scc";
-  case RegisterFile::Scalar:
-    break;
-  }
-  switch (number) {
-  case kM0:
-    return "m0";
-  case kFlatScratch:
-    return "flat_scratch_lo";
-  case kFlatScratch + 1:
-    return "flat_scratch_hi";
-  case 104:
-    return "xnack_mask_lo";
-  case 105:
-    return "xnack_mask_hi";
-  case kVcc:
-    return "vcc_lo";
-  case kVcc + 1:
-    return "vcc_hi";
-  case kExec:
-    return "exec_lo";
-  case kExec + 1:
-    return "exec_hi";
-  default:
-    return number >= 108 ? fmt::format("ttmp{}", number - 108) : fmt::format("s{}", number);
-  }
 }
 
 namespace {
@@ -145,26 +87,26 @@ uint64_t vector64(const Wave &w, unsigned reg, unsigned lane) {
   return w.v[reg][lane] | static_cast<uint64_t>(w.v[reg + 1][lane]) << 32;
 }
 
-uint64_t scalarAddress(const Wave &w, const Inst *i, std::string_view name) {
-  uint64_t offset = static_cast<uint64_t>(static_cast<int64_t>(i->imm & ~3));
-  if (i->sdst != kNoScalar)
-    offset += (static_cast<uint64_t>(w.s[i->sdst]) * (name.starts_with("s_scratch") ? 64 : 1)) & ~3ull;
+uint64_t scalar64(const Wave &w, RegRange regs) { return w.scalar64(static_cast<uint16_t>(number(regs.first))); }
+
+uint64_t scalarAddress(const Wave &w, const MemoryAccess &m, std::string_view name) {
+  uint64_t offset = static_cast<uint64_t>(static_cast<int64_t>(m.offset & ~3));
+  if (!m.soffset.empty())
+    offset += (static_cast<uint64_t>(w.s[number(m.soffset.first)]) * (name.starts_with("s_scratch") ? 64 : 1)) & ~3ull;
   const uint64_t mask = name.starts_with("s_buffer") ? 0xffffffffffffull : ~AddressSpace::kUserPointerTag;
-  return ((w.scalar64(i->src[0].reg) & mask & ~3ull) + offset) & ~AddressSpace::kUserPointerTag;
+  return ((scalar64(w, m.saddr) & mask & ~3ull) + offset) & ~AddressSpace::kUserPointerTag;
 }
 
 /// Manual, 9.1.5: swizzled buffers interleave the dwords of `indexStride` records.
-uint64_t bufferAddress(const Wave &w, const Inst *i, unsigned lane, bool typed) {
-  const uint32_t *v = &w.s[i->sdst];
-  const bool idxen = i->control >> 13 & 1, offen = i->control >> 12 & 1, addTid = v[3] >> 23 & 1;
+uint64_t bufferAddress(const Wave &w, const MemoryAccess &m, unsigned lane, bool typed) {
+  const uint32_t *v = &w.s[number(m.saddr.first)];
+  const bool addTid = v[3] >> 23 & 1;
   const uint32_t stride = (v[1] >> 16 & 0x3fff) | (addTid && !typed ? (v[3] >> 15 & 0xf) << 14 : 0);
-  const uint32_t soffset = i->srcKind[2] == SrcKind::Scalar     ? w.s[i->src[2].reg]
-                           : i->srcKind[2] == SrcKind::Constant ? i->src[2].lanes[0]
-                                                                : 0;
+  const uint32_t soffset = m.soffset.empty() ? static_cast<uint32_t>(m.soffsetValue) : w.s[number(m.soffset.first)];
   const uint64_t base = (v[0] | static_cast<uint64_t>(v[1] & 0xffff) << 32) + soffset;
-  const unsigned reg = i->src[0].reg;
-  const uint32_t index = (idxen ? w.v[reg][lane] : 0) + (addTid ? lane : 0);
-  const uint32_t offset = (offen ? w.v[reg + idxen][lane] : 0) + static_cast<uint32_t>(i->imm);
+  const unsigned reg = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
+  const uint32_t index = (m.idxen ? w.v[reg][lane] : 0) + (addTid ? lane : 0);
+  const uint32_t offset = (m.offen ? w.v[reg + m.idxen][lane] : 0) + static_cast<uint32_t>(m.offset);
   if (!(v[1] >> 31))
     return base + static_cast<uint64_t>(index) * stride + offset;
   const uint32_t interleaved = 8u << (v[3] >> 21 & 3);
@@ -172,60 +114,49 @@ uint64_t bufferAddress(const Wave &w, const Inst *i, unsigned lane, bool typed) 
          (index % interleaved) * 4 + (offset & 3);
 }
 
-/// Bytes between elements that the two offsets of read2 and its like count; 0 for one offset.
-uint32_t offsetUnit(std::string_view name) {
-  if (name.find("read2") == std::string_view::npos && name.find("write2") == std::string_view::npos &&
-      name.find("wrxchg2") == std::string_view::npos)
-    return 0;
-  return (name.ends_with("b64") ? 8 : 4) * (name.find("st64") != std::string_view::npos ? 64 : 1);
-}
-
 } // namespace
 
-Addresses addressesOf(const Wave &w, const Inst *i, const Operands &o) {
+Addresses addressesOf(const Wave &w, const Operands &o) {
   Addresses result;
-  const std::string_view name = o.mnemonic;
-  auto each = [&](auto &&address) {
+  if (!o.memory)
+    return result;
+  const MemoryAccess &m = *o.memory;
+  const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
+  const auto each = [&](std::vector<uint64_t> &to, auto &&address) {
     for (unsigned lane = 0; lane < w.lanes; ++lane)
-      result.first.push_back(address(lane));
+      to.push_back(address(lane));
   };
-  const auto imm = static_cast<uint64_t>(static_cast<int64_t>(i->imm));
-  switch (o.unit) {
-  case MemoryUnit::Scalar:
-    if (name.find("load") != name.npos || name.find("store") != name.npos || name.find("atomic") != name.npos)
-      result.first.push_back(scalarAddress(w, i, name));
+  const auto imm = static_cast<uint64_t>(int64_t{m.offset});
+  switch (m.space) {
+  case MemorySpace::Scalar:
+    result.first.push_back(scalarAddress(w, m, o.mnemonic));
     break;
-  case MemoryUnit::Flat:
-  case MemoryUnit::Global:
-    each([&](unsigned lane) {
-      const uint64_t base =
-          i->sdst != kNoScalar ? w.scalar64(i->sdst) + w.v[i->src[0].reg][lane] : vector64(w, i->src[0].reg, lane);
+  case MemorySpace::Flat:
+  case MemorySpace::Global:
+    each(result.first, [&](unsigned lane) {
+      const uint64_t base = m.saddr.empty() ? vector64(w, vaddr, lane) : scalar64(w, m.saddr) + w.v[vaddr][lane];
       return (base + imm) & ~AddressSpace::kUserPointerTag;
     });
     break;
-  case MemoryUnit::Scratch:
-    each([&](unsigned lane) {
-      const uint32_t base = i->sdst != kNoScalar ? w.s[i->sdst] : w.v[i->src[0].reg][lane];
-      return base + static_cast<uint32_t>(i->imm);
+  case MemorySpace::Scratch:
+    each(result.first, [&](unsigned lane) {
+      const uint32_t scalar = m.saddr.empty() ? 0 : w.s[number(m.saddr.first)];
+      return scalar + (m.vaddr.empty() ? 0 : w.v[vaddr][lane]) + static_cast<uint32_t>(m.offset);
     });
     break;
-  case MemoryUnit::Buffer:
-    if (!name.starts_with("buffer_wb") && !name.starts_with("buffer_inv"))
-      each([&](unsigned lane) { return bufferAddress(w, i, lane, name.starts_with("tbuffer")); });
+  case MemorySpace::Buffer:
+    each(result.first, [&](unsigned lane) { return bufferAddress(w, m, lane, o.mnemonic.starts_with("tbuffer")); });
     break;
-  case MemoryUnit::Lds:
-    if (name.find("permute") != name.npos || name.find("swizzle") != name.npos || name == "ds_nop")
+  case MemorySpace::Lds:
+    if (m.vaddr.empty()) { // relative to M0: by lane for addtid, one place for append and consume
+      const uint32_t step = m.atomic ? 0 : 4;
+      each(result.first,
+           [&](unsigned lane) { return (w.s[kM0] & 0xffff) + static_cast<uint32_t>(m.offset) + step * lane; });
       break;
-    if (name.find("addtid") != name.npos || name == "ds_append" || name == "ds_consume") {
-      const uint32_t step = name.find("addtid") != name.npos ? 4 : 0;
-      each([&](unsigned lane) { return (w.s[kM0] & 0xffff) + static_cast<uint32_t>(i->imm) + step * lane; });
-    } else if (const uint32_t unit = offsetUnit(name)) {
-      each([&](unsigned lane) { return w.v[i->src[0].reg][lane] + (static_cast<uint32_t>(i->imm) & 0xff) * unit; });
-      for (unsigned lane = 0; lane < w.lanes; ++lane)
-        result.second.push_back(w.v[i->src[0].reg][lane] + (static_cast<uint32_t>(i->imm) >> 8 & 0xff) * unit);
-    } else {
-      each([&](unsigned lane) { return w.v[i->src[0].reg][lane] + static_cast<uint32_t>(i->imm); });
     }
+    each(result.first, [&](unsigned lane) { return w.v[vaddr][lane] + static_cast<uint32_t>(m.offset); });
+    if (m.two)
+      each(result.second, [&](unsigned lane) { return w.v[vaddr][lane] + static_cast<uint32_t>(m.offset2); });
     break;
   default:
     break;

@@ -1,12 +1,10 @@
 // What a decoded instruction touches: registers read and written, and memory.
 //
-// Handlers access registers directly, so nothing in the interpreter knows this; observers (observer.h) do need it. The
-// registers come from LLVM's description of the instruction, which knows every format and every width; what that leaves
-// out is added here (operands.cc has the list). tests/vgpu/wave/operands_test.cc compares it with what handlers really
-// write.
+// Handlers access registers directly, so nothing in the interpreter knows this; observers (observer.h) do need it. It
+// comes from the isa layer's decoder. tests/vgpu/wave/operands_test.cc compares it with what handlers really write.
 #pragma once
 
-#include "isa/registers.h"
+#include "luthier/instr.h"
 #include "vgpu/wave/wave.h"
 
 #include <cstdint>
@@ -21,14 +19,20 @@ namespace luthier::vgpu {
 
 class Decoder;
 
-/// Which unit executes an instruction outside the ALUs; None for everything else.
-enum class MemoryUnit : uint8_t { None, Scalar, Lds, Gds, Global, Scratch, Buffer, Flat, Message };
+struct RegisterUse {
+  RegRange regs;
+  bool read = false;
+  bool write = false;
+  bool implicit = false; ///< not an operand
+};
 
 struct Operands {
   std::string text; ///< as assembly
   std::string_view mnemonic;
-  std::vector<isa::RegisterUse> registers;
-  MemoryUnit unit = MemoryUnit::None;
+  std::vector<RegisterUse> registers; ///< all but MODE
+  MemorySpace space = MemorySpace::None;
+  std::optional<MemoryAccess> memory;
+  bool message = false;
   bool crossLane = false; ///< reads or writes vector registers of lanes that EXEC has off, or of other lanes
 };
 
@@ -36,10 +40,12 @@ struct Operands {
 Operands operandsOf(const Wave &w, const Inst *inst);
 
 /// `use` as it is now: indexed registers (s_set_gpr_idx_on, s_movrels) moved by their index. Count 0: none at all.
-isa::RegisterUse placed(const Wave &w, const Inst *inst, const isa::RegisterUse &use);
+RegisterUse placed(const Wave &w, const Inst *inst, const RegisterUse &use);
 
-/// Name of a register of `use`, as assembly has it: "v3", "a0", "s12", "vcc_lo", "m0", "scc".
-std::string registerName(isa::RegisterFile file, unsigned number);
+/// Where a wave keeps a vector or accumulator register.
+constexpr unsigned vectorIndex(Reg reg) {
+  return isAccumulator(reg) ? kAccBase + number(reg) - number(Reg::A0) : number(reg) - number(Reg::V0);
+}
 
 /// Effective addresses of an instruction that is about to be executed: one per lane (inactive lanes: undefined), or a
 /// single one for scalar memory. LDS and scratch addresses are offsets; the others are addresses. `second` is for
@@ -47,7 +53,7 @@ std::string registerName(isa::RegisterFile file, unsigned number);
 struct Addresses {
   std::vector<uint64_t> first, second;
 };
-Addresses addressesOf(const Wave &w, const Inst *inst, const Operands &operands);
+Addresses addressesOf(const Wave &w, const Operands &operands);
 
 /// Operands of all instructions that a dispatch has executed, for all its waves.
 class OperandCache {

@@ -138,27 +138,27 @@ void appendList(std::string &line, const auto &values, uint64_t mask) {
 }
 
 /// The registers of `uses` that are read (or written), with their values.
-void appendRegisters(std::string &line, const Wave &w, const std::vector<isa::RegisterUse> &uses, bool written) {
+void appendRegisters(std::string &line, const Wave &w, const std::vector<RegisterUse> &uses, bool written) {
   bool first = true;
-  for (const isa::RegisterUse &use : uses) {
+  for (const RegisterUse &use : uses) {
     if (!(written ? use.write : use.read))
       continue;
-    for (unsigned reg = use.first; reg < use.first + use.count; ++reg) {
-      fmt::format_to(std::back_inserter(line), "{}\"{}\":", first ? "" : ",", registerName(use.file, reg));
+    for (unsigned n = 0; n < use.regs.count; ++n) {
+      const Reg reg = use.regs.first + n;
+      fmt::format_to(std::back_inserter(line), "{}\"{}\":", first ? "" : ",", toString(reg));
       first = false;
-      if (use.file == isa::RegisterFile::Scalar)
-        fmt::format_to(std::back_inserter(line), "{}", w.s[reg]);
-      else if (use.file == isa::RegisterFile::Scc)
+      if (reg == Reg::Scc)
         fmt::format_to(std::back_inserter(line), "{}", w.scc ? 1 : 0);
+      else if (isScalar(reg))
+        fmt::format_to(std::back_inserter(line), "{}", w.s[number(reg)]);
       else
-        appendList(line, std::span(w.v[reg + (use.file == isa::RegisterFile::Accumulator ? kAccBase : 0)], w.lanes),
-                   ~0ull);
+        appendList(line, std::span(w.v[vectorIndex(reg)], w.lanes), ~0ull);
     }
   }
 }
 
-constexpr std::string_view kUnitNames[] = {"",        "scalar", "lds",  "gds",    "global",
-                                           "scratch", "buffer", "flat", "message"};
+/// By MemorySpace.
+constexpr std::string_view kSpaceNames[] = {"", "scalar", "flat", "global", "scratch", "lds", "gds", "buffer", "image"};
 
 } // namespace
 
@@ -173,16 +173,16 @@ void WaveTracer::before(const Wave &w, const Inst *inst, const Operands &o) {
                  waveNumber_, step_++, pc, static_cast<int64_t>(pc - observation_.entry), nlohmann::json(o.text).dump(),
                  exec);
   uses_.clear();
-  for (const isa::RegisterUse &use : o.registers)
-    if (const isa::RegisterUse now = placed(w, inst, use); now.count)
+  for (const RegisterUse &use : o.registers)
+    if (const RegisterUse now = placed(w, inst, use); !now.regs.empty())
       uses_.push_back(now);
   appendRegisters(line_, w, uses_, false);
   line_ += '}';
-  const Addresses addresses = addressesOf(w, inst, o);
+  const Addresses addresses = addressesOf(w, o);
   if (addresses.first.empty())
     return;
-  const uint64_t mask = o.unit == MemoryUnit::Scalar ? 1 : exec;
-  fmt::format_to(std::back_inserter(line_), R"(,"space":"{}","addresses":)", kUnitNames[static_cast<size_t>(o.unit)]);
+  const uint64_t mask = o.space == MemorySpace::Scalar ? 1 : exec;
+  fmt::format_to(std::back_inserter(line_), R"(,"space":"{}","addresses":)", kSpaceNames[static_cast<size_t>(o.space)]);
   appendList(line_, addresses.first, mask);
   if (!addresses.second.empty()) {
     line_ += R"(,"addresses2":)";

@@ -76,7 +76,7 @@ private:
   const Observation &observation_;
   uint64_t waveNumber_;
   uint64_t step_ = 0;
-  std::vector<isa::RegisterUse> uses_; ///< of the instruction being executed, as placed before it
+  std::vector<RegisterUse> uses_; ///< of the instruction being executed, as placed before it
   std::string line_;
 };
 

@@ -8,18 +8,15 @@
 
 namespace luthier::vgpu {
 
-using isa::RegisterFile;
-using isa::RegisterUse;
-
 namespace {
 
 bool countsVector(const Operands &o) {
-  switch (o.unit) {
-  case MemoryUnit::Global:
-  case MemoryUnit::Scratch:
-  case MemoryUnit::Flat:
+  switch (o.space) {
+  case MemorySpace::Global:
+  case MemorySpace::Scratch:
+  case MemorySpace::Flat:
     return true;
-  case MemoryUnit::Buffer: // invalidating a cache is not waited for, writing it back is
+  case MemorySpace::Buffer: // invalidating a cache is not waited for, writing it back is
     return !o.mnemonic.starts_with("buffer_wbinv") && !o.mnemonic.starts_with("buffer_inv");
   default:
     return false;
@@ -27,63 +24,62 @@ bool countsVector(const Operands &o) {
 }
 
 bool countsOther(const Operands &o) {
-  switch (o.unit) {
-  case MemoryUnit::Scalar:
-  case MemoryUnit::Lds:
-  case MemoryUnit::Gds:
-  case MemoryUnit::Message:
-  case MemoryUnit::Flat:
+  switch (o.space) {
+  case MemorySpace::Scalar:
+  case MemorySpace::Lds:
+  case MemorySpace::Gds:
+  case MemorySpace::Flat:
     return true;
   default:
-    return false;
+    return o.message;
   }
 }
 
 /// Whether results of `later` arrive after those of an operation of `earlier` by themselves.
-bool inOrder(MemoryUnit earlier, MemoryUnit later) {
-  const auto vector = [](MemoryUnit unit) {
-    return unit == MemoryUnit::Global || unit == MemoryUnit::Scratch || unit == MemoryUnit::Buffer;
+bool inOrder(MemorySpace earlier, MemorySpace later) {
+  const auto vector = [](MemorySpace space) {
+    return space == MemorySpace::Global || space == MemorySpace::Scratch || space == MemorySpace::Buffer;
   };
-  return (vector(earlier) && vector(later)) || (earlier == MemoryUnit::Lds && later == MemoryUnit::Lds);
+  return (vector(earlier) && vector(later)) || (earlier == MemorySpace::Lds && later == MemorySpace::Lds);
 }
 
-bool isVector(RegisterFile file) { return file == RegisterFile::Vector || file == RegisterFile::Accumulator; }
-
-unsigned indexOf(const RegisterUse &use) { return use.first + (use.file == RegisterFile::Accumulator ? kAccBase : 0); }
+bool isAnyVector(Reg reg) { return isVector(reg) || isAccumulator(reg); }
 
 } // namespace
 
-bool WaitChecker::touches(const Pending &pending, const RegisterUse &use, uint64_t lanes, unsigned &reg) {
+bool WaitChecker::touches(const Pending &pending, RegRange regs, uint64_t lanes, Reg &reg) {
   for (const Part &part : pending.parts) {
-    if (part.use.file != use.file || use.first >= part.use.first + part.use.count ||
-        part.use.first >= use.first + use.count)
+    if (number(regs.first) >= number(part.regs.first) + part.regs.count ||
+        number(part.regs.first) >= number(regs.first) + regs.count)
       continue;
-    if (isVector(use.file) && !(lanes & pending.lanes))
+    if (isAnyVector(regs.first) && !(lanes & pending.lanes))
       continue;
-    reg = std::max(use.first, part.use.first);
+    reg = std::max(regs.first, part.regs.first);
     return true;
   }
   return false;
 }
 
-WaitChecker::Part WaitChecker::save(const Wave &w, const RegisterUse &use) {
-  Part part{use, {}};
-  if (isVector(use.file))
-    part.values.assign(&w.v[indexOf(use)][0], &w.v[indexOf(use)][0] + size_t{use.count} * kMaxLanes);
-  else
-    part.values.assign(&w.s[use.first], &w.s[use.first] + use.count);
+WaitChecker::Part WaitChecker::save(const Wave &w, RegRange regs) {
+  Part part{regs, {}};
+  if (isAnyVector(regs.first)) {
+    const uint32_t *first = &w.v[vectorIndex(regs.first)][0];
+    part.values.assign(first, first + size_t{regs.count} * kMaxLanes);
+  } else {
+    part.values.assign(&w.s[number(regs.first)], &w.s[number(regs.first)] + regs.count);
+  }
   return part;
 }
 
 void WaitChecker::load(Wave &w, const Part &part, uint64_t lanes) {
-  if (!isVector(part.use.file)) {
-    std::ranges::copy(part.values, &w.s[part.use.first]);
+  if (!isAnyVector(part.regs.first)) {
+    std::ranges::copy(part.values, &w.s[number(part.regs.first)]);
     return;
   }
-  for (unsigned n = 0; n < part.use.count; ++n)
+  for (unsigned n = 0; n < part.regs.count; ++n)
     for (uint64_t m = lanes; m; m &= m - 1) {
       const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
-      w.v[indexOf(part.use) + n][lane] = part.values[size_t{n} * kMaxLanes + lane];
+      w.v[vectorIndex(part.regs.first) + n][lane] = part.values[size_t{n} * kMaxLanes + lane];
     }
 }
 
@@ -106,28 +102,27 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
   saved_.clear();
   for (const RegisterUse &named : o.registers) {
     const RegisterUse use = placed(w, inst, named);
-    if (use.file == RegisterFile::Scc || use.count == 0)
+    if (use.regs.first == Reg::Scc || use.regs.empty())
       continue;
     for (const Queue *queue : {&vector_, &other_})
       for (const Pending &pending : *queue) {
-        unsigned reg;
-        if (!touches(pending, use, lanes, reg) || (!use.read && inOrder(pending.unit, o.unit)))
+        Reg reg;
+        if (!touches(pending, use.regs, lanes, reg) || (!use.read && inOrder(pending.space, o.space)))
           continue;
         w.earlyAccess(inst, fmt::format("{} is {} before a wait covers the operation that loads it\n"
                                         "  in flight   {}\n  issued at   {:#x}",
-                                        registerName(use.file, reg), use.read ? "read" : "overwritten", pending.text,
-                                        pending.pc));
+                                        toString(reg), use.read ? "read" : "overwritten", pending.text, pending.pc));
         return false;
       }
-    if (use.write && o.unit != MemoryUnit::None && o.unit != MemoryUnit::Message)
-      saved_.push_back(save(w, use));
+    if (use.write && o.space != MemorySpace::None)
+      saved_.push_back(save(w, use.regs));
   }
-  if (o.unit == MemoryUnit::None)
+  if (o.space == MemorySpace::None && !o.message)
     return true;
-  issued_ = {o.text, w.pc(inst), o.unit, w.exec(), {}};
+  issued_ = {o.text, w.pc(inst), o.space, w.exec(), {}};
   ldsLanes_ = 0;
-  if (o.unit == MemoryUnit::Flat) {
-    const Addresses addresses = addressesOf(w, inst, o);
+  if (o.space == MemorySpace::Flat) {
+    const Addresses addresses = addressesOf(w, o);
     for (unsigned lane = 0; lane < w.lanes; ++lane)
       ldsLanes_ |= static_cast<uint64_t>(addresses.first[lane] >> 32 == w.sharedAperture >> 32) << lane;
   }
@@ -137,15 +132,15 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
 void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
   if (o.mnemonic == "s_waitcnt") {
     const auto simm = static_cast<uint32_t>(inst->imm);
-    const auto is = [](MemoryUnit unit) { return [unit](const Pending &p) { return p.unit == unit; }; };
-    landUntil(w, vector_, (simm & 0xf) | (simm >> 14 & 3) << 4, std::ranges::none_of(vector_, is(MemoryUnit::Flat)));
-    landUntil(w, other_, simm >> 8 & 0xf, std::ranges::all_of(other_, is(MemoryUnit::Lds)));
+    const auto is = [](MemorySpace space) { return [space](const Pending &p) { return p.space == space; }; };
+    landUntil(w, vector_, (simm & 0xf) | (simm >> 14 & 3) << 4, std::ranges::none_of(vector_, is(MemorySpace::Flat)));
+    landUntil(w, other_, simm >> 8 & 0xf, std::ranges::all_of(other_, is(MemorySpace::Lds)));
     return;
   }
   if (!countsVector(o) && !countsOther(o))
     return;
   for (const Part &old : saved_) {
-    issued_.parts.push_back(save(w, old.use));
+    issued_.parts.push_back(save(w, old.regs));
     load(w, old, ~0ull);
   }
   saved_.clear();
@@ -155,7 +150,7 @@ void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
     vector_.push_back(issued_);
   }
   if (countsOther(o)) {
-    issued_.lanes = o.unit == MemoryUnit::Flat ? active & ldsLanes_ : active;
+    issued_.lanes = o.space == MemorySpace::Flat ? active & ldsLanes_ : active;
     other_.push_back(issued_);
   }
 }

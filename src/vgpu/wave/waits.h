@@ -27,22 +27,22 @@ public:
 
 private:
   struct Part {
-    isa::RegisterUse use;
+    RegRange regs;
     std::vector<uint32_t> values; ///< per register all lanes, or the scalar value
   };
   struct Pending {
     std::string text;
     uint64_t pc = 0;
-    MemoryUnit unit = MemoryUnit::None;
+    MemorySpace space = MemorySpace::None; ///< None: a message
     uint64_t lanes = 0;
     std::vector<Part> parts; ///< empty when nothing returns
   };
   using Queue = std::deque<Pending>;
 
-  static bool touches(const Pending &pending, const isa::RegisterUse &use, uint64_t lanes, unsigned &reg);
+  static bool touches(const Pending &pending, RegRange regs, uint64_t lanes, Reg &reg);
   static void land(Wave &w, const Pending &pending);
   static void landUntil(Wave &w, Queue &queue, size_t left, bool ordered);
-  static Part save(const Wave &w, const isa::RegisterUse &use);
+  static Part save(const Wave &w, RegRange regs);
   static void load(Wave &w, const Part &part, uint64_t lanes);
 
   Queue vector_, other_;    ///< what VM_CNT and LGKM_CNT count, oldest first

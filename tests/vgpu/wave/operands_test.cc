@@ -115,12 +115,11 @@ struct Machine {
 std::map<std::string, std::vector<uint32_t>> registersOf(ExecTest &t) {
   std::map<std::string, std::vector<uint32_t>> all;
   for (unsigned reg = 0; reg < 256; ++reg) {
-    all[registerName(isa::RegisterFile::Vector, reg)].assign(t.lanes(reg).begin(), t.lanes(reg).end());
-    all[registerName(isa::RegisterFile::Accumulator, reg)].assign(t.lanes(kAccBase + reg).begin(),
-                                                                  t.lanes(kAccBase + reg).end());
+    all[toString(vgpr(reg))].assign(t.lanes(reg).begin(), t.lanes(reg).end());
+    all[toString(agpr(reg))].assign(t.lanes(kAccBase + reg).begin(), t.lanes(kAccBase + reg).end());
   }
   for (unsigned reg = 0; reg < 128; ++reg)
-    all[registerName(isa::RegisterFile::Scalar, reg)] = {t.s(reg)};
+    all[toString(sgpr(reg))] = {t.s(reg)};
   all["scc"] = {t.scc()};
   return all;
 }
@@ -173,13 +172,13 @@ TEST(Operands, UndeclaredRegistersDoNotMatter) {
       kept.insert(name);
     // Everything else gets another value; of vector registers, in lane 0.
     for (unsigned reg = 0; reg < 96; ++reg) {
-      if (!kept.contains(registerName(isa::RegisterFile::Vector, reg)))
+      if (!kept.contains(toString(vgpr(reg))))
         changed.t.v(reg, 0) ^= 0x5a5a5a5a;
-      if (!kept.contains(registerName(isa::RegisterFile::Accumulator, reg)))
+      if (!kept.contains(toString(agpr(reg))))
         changed.t.acc(reg, 0) ^= 0x5a5a5a5a;
     }
     for (unsigned reg = 0; reg < 52; ++reg)
-      if (!kept.contains(registerName(isa::RegisterFile::Scalar, reg)))
+      if (!kept.contains(toString(sgpr(reg))))
         changed.t.s(reg) ^= 0x5a5a5a5a;
     if (!kept.contains("vcc_lo"))
       changed.t.vcc(~changed.t.vcc());
