@@ -18,6 +18,12 @@ llvm_map_components_to_libnames(LUTHIER_LLVM_ASM_LIBS AMDGPUAsmParser MCParser)
 add_library(luthier_llvm_asm INTERFACE)
 target_link_libraries(luthier_llvm_asm INTERFACE ${LUTHIER_LLVM_ASM_LIBS} luthier_llvm_mc)
 
+# The reader of DWARF line tables.
+llvm_map_components_to_libnames(LUTHIER_LLVM_DWARF_LIBS DebugInfoDWARF Object Support)
+add_library(luthier_llvm_dwarf INTERFACE)
+target_include_directories(luthier_llvm_dwarf SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(luthier_llvm_dwarf INTERFACE ${LUTHIER_LLVM_DWARF_LIBS})
+
 # Compressed offload bundles.
 find_package(ZLIB REQUIRED)
 find_library(ZSTD_LIBRARY zstd REQUIRED)

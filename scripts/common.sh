@@ -34,19 +34,25 @@ missingPackages() {
 
 # Installs the packages that are missing; does nothing, and needs no network, when there are none.
 installPackages() {
+  local missing
+  mapfile -t missing < <(missingPackages)
+  ((${#missing[@]})) || return 0
+  installPackage "${missing[@]}"
+}
+
+# installPackage NAME...: whatever a script needs beyond the list.
+installPackage() {
   if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     die "needs Debian 12 (dpkg and apt); elsewhere install the equivalents of scripts/packages.txt and build with CMake"
   fi
-  local missing asRoot=()
-  mapfile -t missing < <(missingPackages)
-  ((${#missing[@]})) || return 0
+  local asRoot=()
   if ((EUID != 0)); then
-    command -v sudo >/dev/null || die "run as root or install sudo; missing packages: ${missing[*]}"
+    command -v sudo >/dev/null || die "run as root or install sudo; missing packages: $*"
     asRoot=(sudo)
   fi
-  say "installing ${missing[*]}"
+  say "installing $*"
   "${asRoot[@]}" apt-get update
-  "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
+  "${asRoot[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
 }
 
 # All scripts share one configuration, so that none makes another rebuild. An existing one is kept, whatever its options;

@@ -45,9 +45,9 @@ Result<Allocation> allocationOf(const object::CodeObject &object, const object::
   insertRange(a.initialised, Reg::V0, target.packedWorkitemIds ? 1 : descriptor.workitemIds() + 1);
   for (Reg reg : {Reg::ExecLo, Reg::ExecHi, Reg::Mode})
     a.initialised.insert(reg);
-  if (object::KernelDescriptor::architectedFlatScratch(target))
-    for (Reg reg : {Reg::FlatScrLo, Reg::FlatScrHi, Reg::FlatScratchLo, Reg::FlatScratchHi})
-      a.initialised.insert(reg);
+  // Every FLAT instruction reads it, and kernels without scratch leave it as it comes.
+  for (Reg reg : {Reg::FlatScrLo, Reg::FlatScrHi, Reg::FlatScratchLo, Reg::FlatScratchHi})
+    a.initialised.insert(reg);
   return a;
 }
 

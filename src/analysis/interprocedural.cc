@@ -49,22 +49,36 @@ const Transfer *CallSummaries::compute(Entry &entry, const Function &function) {
   return &entry.transfer;
 }
 
+const WaitState *CallWaits::at(uint64_t address) {
+  if (const auto found = states_.find(address); found != states_.end())
+    return found->second ? &*found->second : nullptr;
+  const object::Symbol *symbol = program_->startingAt(address);
+  if (!symbol)
+    return nullptr;
+  states_[address]; // nothing yet: a recursive question gets null
+  const auto function = program_->function(*symbol);
+  if (!function)
+    return nullptr;
+  states_[address] = Waits::compute((*function)->cfg(), program_->object().target(), context(false)).atReturn();
+  return &*states_[address];
+}
+
 Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGraph &graph, const object::Symbol &root) {
   const uint32_t node = graph.find(root);
   if (node == CallGraph::kNone)
     return makeError("{}: no function {}", program.object().origin(), root.name);
-  return compute(program, graph, graph.reachable(node));
+  return compute(program, graph, graph.reachable(node), node);
 }
 
 Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGraph &graph) {
   std::vector<uint32_t> nodes(graph.nodes().size());
   for (uint32_t n = 0; n < nodes.size(); ++n)
     nodes[n] = n;
-  return compute(program, graph, nodes);
+  return compute(program, graph, nodes, CallGraph::kNone);
 }
 
 Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGraph &graph,
-                                                 const std::vector<uint32_t> &nodes) {
+                                                 const std::vector<uint32_t> &nodes, uint32_t root) {
   ProgramLiveness result;
   result.summaries_ = std::make_unique<CallSummaries>(program);
 
@@ -75,9 +89,9 @@ Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGra
   std::set<uint32_t> queued;
   for (uint32_t n : nodes) {
     const CallNode &node = graph.nodes()[n];
-    // Pointers may be called from code that is not seen. A function that nothing calls is looked at for itself.
-    const bool unknownCallers = node.addressTaken || node.calledFrom.empty() ||
-                                (n == nodes.front() && node.symbol->kind == object::SymbolKind::DeviceFunction);
+    // Pointers may be called from code that is not seen. A function that nothing calls, or that is
+    // the root, is looked at for itself.
+    const bool unknownCallers = node.addressTaken || node.calledFrom.empty() || n == root;
     atReturn[n] = unknownCallers ? LiveSets::everything() : LiveSets();
     work.push_back(n);
     queued.insert(n);

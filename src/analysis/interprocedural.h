@@ -1,11 +1,13 @@
 // Liveness across calls.
 //
-// CallSummaries answers what a call of a function does to live sets; ProgramLiveness adds what is live where functions
-// return to, from all their known callers. Both treat what they cannot see as "everything is live".
+// CallSummaries and CallWaits answer what a call of a function does to live sets and leaves in flight; ProgramLiveness
+// adds what is live where functions return to, from all their known callers. Both treat what they cannot see as
+// "everything is live".
 #pragma once
 
 #include "analysis/callgraph.h"
 #include "analysis/liveness.h"
+#include "analysis/waits.h"
 
 #include <map>
 #include <memory>
@@ -40,6 +42,23 @@ private:
   unsigned lowest_ = 0; ///< depth of the lowest entry under way that the current computation depended on
 };
 
+/// What functions leave in flight when they return, computed when asked for. The program must outlive it.
+class CallWaits {
+public:
+  explicit CallWaits(Program &program) : program_(&program) {}
+
+  /// Of the function that starts at the address; null when none does, or while it is being found out (recursion).
+  const WaitState *at(uint64_t address);
+  /// For Waits::compute; refers to this object.
+  WaitContext context(bool kernel) {
+    return {.kernel = kernel, .returned = [this](uint64_t address) { return at(address); }};
+  }
+
+private:
+  Program *program_;
+  std::map<uint64_t, std::optional<WaitState>> states_;
+};
+
 /// Liveness of a set of functions that call each other: those that `root` can reach, or all of a program.
 class ProgramLiveness {
 public:
@@ -52,7 +71,8 @@ public:
   const Liveness *of(const object::Symbol &symbol) const;
 
 private:
-  static Result<ProgramLiveness> compute(Program &program, const CallGraph &graph, const std::vector<uint32_t> &nodes);
+  static Result<ProgramLiveness> compute(Program &program, const CallGraph &graph, const std::vector<uint32_t> &nodes,
+                                         uint32_t root);
 
   std::unique_ptr<CallSummaries> summaries_;
   std::map<const object::Symbol *, Liveness> liveness_;

@@ -2,6 +2,8 @@
 
 #include "analysis/effects.h"
 
+#include <algorithm>
+
 namespace luthier::analysis {
 
 namespace {
@@ -75,6 +77,11 @@ template <class Rows> void stepBack(const Instr &instr, Rows rows) {
       if (isScalar(range.first))
         rows.genInactive(range);
     }
+    // By convention the trap handler finds the queue in s[0:1] (AMDGPUUsage, "Trap Handler ABI").
+    if (instr.opcode() == Opcode::S_TRAP) {
+      rows.genActive({Reg::S0, 2});
+      rows.genInactive({Reg::S0, 2});
+    }
     return;
   }
 
@@ -136,6 +143,12 @@ LiveSets liveAtExit(const Block &block, const LivenessContext &context) {
     return LiveSets::everything();
   }
   return LiveSets::everything();
+}
+
+/// s_setvskip makes the hardware leave out vector instructions, on a condition: what they write is then not written.
+/// No compiler uses it. With it, nothing is said.
+bool maySkipVectors(const Cfg &cfg) {
+  return std::ranges::any_of(cfg.instrs(), [](const Instr &i) { return i.opcode() == Opcode::S_SETVSKIP; });
 }
 
 /// Iterates over blocks until nothing changes, successors first. `update(block)` says whether the block's start
@@ -206,6 +219,11 @@ Liveness Liveness::compute(const Cfg &cfg, const LivenessContext &context) {
   result.cfg_ = &cfg;
   result.context_ = context;
   result.start_.resize(cfg.blocks().size());
+  if (maySkipVectors(cfg)) {
+    result.opaque_ = true;
+    result.start_.assign(cfg.blocks().size(), LiveSets::everything());
+    return result;
+  }
 
   std::vector<Transfer> transfers;
   transfers.reserve(cfg.blocks().size());
@@ -226,6 +244,8 @@ Liveness Liveness::compute(const Cfg &cfg, const LivenessContext &context) {
 }
 
 LiveSets Liveness::atEnd(uint32_t n) const {
+  if (opaque_)
+    return LiveSets::everything();
   const Block &block = cfg_->blocks()[n];
   LiveSets end = liveAtExit(block, context_);
   for (const Edge &edge : cfg_->successors(block))
@@ -234,6 +254,8 @@ LiveSets Liveness::atEnd(uint32_t n) const {
 }
 
 void Liveness::stepBack(uint32_t instr, const Block &block, LiveSets &live) const {
+  if (opaque_)
+    return;
   if (block.call != CallKind::None && instr == block.last())
     live = calleeOf(block, context_)(live);
   analysis::stepBack(cfg_->instrs()[instr], SetRows{live});
@@ -256,6 +278,8 @@ LiveSets Liveness::after(const Instr &instr) const {
 }
 
 Transfer summarize(const Cfg &cfg, const LivenessContext &context) {
+  if (maySkipVectors(cfg))
+    return Transfer::unknown();
   std::vector<Transfer> transfers, start(cfg.blocks().size());
   transfers.reserve(cfg.blocks().size());
   for (const Block &block : cfg.blocks())

@@ -20,6 +20,8 @@
 // sets (Transfer). Blocks are composed once and the fixpoint runs over those; the same composition over a whole
 // function is its summary at call sites.
 //
+// Not followed: s_setvskip (gfx8, gfx9), which no compiler uses. With it, everything is live in the whole function.
+//
 // At a call: the callee's summary where there is one, everything live where not. Where a function returns: what the
 // context says, or everything. At s_endpgm nothing is live. After a jump to who knows where: everything.
 //
@@ -113,6 +115,7 @@ private:
   const Cfg *cfg_ = nullptr;
   LivenessContext context_;
   std::vector<LiveSets> start_; ///< per block
+  bool opaque_ = false;         ///< everything is live everywhere
 };
 
 /// A whole function as one step: live sets behind a call of it to live sets before the call.

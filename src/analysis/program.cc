@@ -26,7 +26,7 @@ std::optional<uint64_t> loadedAddress(const object::CodeObject &object, uint64_t
 } // namespace
 
 Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const object::CodeObject &object,
-                                                   const object::Symbol &symbol) {
+                                                   const object::Symbol &symbol, const Clobbers &clobbers) {
   std::unique_ptr<Function> function(new Function);
   function->symbol_ = &symbol;
   const auto bytes = LUTHIER_TRY(object.code(symbol));
@@ -43,7 +43,8 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
 
   // Jumps that are resolved add edges, and edges may take knowledge away again; rounds end when they agree.
   const ScalarValues::Context context{.kernel = kernel,
-                                      .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); }};
+                                      .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); },
+                                      .clobbers = clobbers};
   ScalarValues values;
   for (int round = 0;; ++round) {
     ScalarValues next = ScalarValues::compute(function->cfg_, context);
@@ -92,10 +93,44 @@ Result<isa::Decoder *> Program::decoder(const object::Symbol &function) {
 }
 
 Result<const Function *> Program::function(const object::Symbol &symbol) {
-  std::unique_ptr<Function> &slot = decoded_[&symbol];
-  if (!slot)
-    slot = LUTHIER_TRY(Function::decode(*LUTHIER_TRY(decoder(symbol)), *object_, symbol));
-  return slot.get();
+  if (const auto found = decoded_.find(&symbol); found != decoded_.end())
+    return found->second.get();
+  isa::Decoder &decoder = *LUTHIER_TRY(this->decoder(symbol));
+  // Decoding may ask for callees, which are put into the map meanwhile.
+  auto function =
+      LUTHIER_TRY(Function::decode(decoder, *object_, symbol, [this](uint64_t address) { return clobbers(address); }));
+  return (decoded_[&symbol] = std::move(function)).get();
+}
+
+const RegSet *Program::clobbers(uint64_t address) {
+  if (const auto found = written_.find(address); found != written_.end())
+    return found->second.done ? &found->second.regs : nullptr;
+  const object::Symbol *symbol = startingAt(address);
+  if (!symbol)
+    return nullptr;
+  Written &written = written_[address];
+  const auto function = this->function(*symbol);
+  if (!function)
+    return nullptr;
+  bool known = true;
+  for (const Instr &instr : (*function)->instrs())
+    for (RegRange range : instr.writes())
+      written.regs.insert(range);
+  const auto addCallee = [&](uint64_t callee) {
+    const RegSet *regs = clobbers(callee);
+    known &= regs != nullptr;
+    if (regs)
+      written.regs |= *regs;
+  };
+  for (const Block &block : (*function)->cfg().blocks()) {
+    known &= block.call != CallKind::Indirect && block.exit != Exit::Unknown;
+    if (block.call == CallKind::Direct)
+      addCallee(block.callTarget);
+    if (block.exit == Exit::Tail || block.exit == Exit::FallsOut)
+      addCallee(block.exitTarget);
+  }
+  written.done = known;
+  return known ? &written.regs : nullptr;
 }
 
 const object::Symbol *Program::startingAt(uint64_t address) const {

@@ -9,17 +9,21 @@
 #include "isa/decode.h"
 #include "object/code_object.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <vector>
 
 namespace luthier::analysis {
 
+/// What a call of the function at an address may write; null where unknown.
+using Clobbers = std::function<const RegSet *(uint64_t address)>;
+
 class Function {
 public:
-  /// The object must outlive the function.
+  /// The object must outlive the function. `clobbers` helps to resolve calls behind calls.
   static Result<std::unique_ptr<Function>> decode(isa::Decoder &decoder, const object::CodeObject &object,
-                                                  const object::Symbol &symbol);
+                                                  const object::Symbol &symbol, const Clobbers &clobbers = {});
   Function(const Function &) = delete;
   Function &operator=(const Function &) = delete;
 
@@ -56,11 +60,20 @@ public:
   /// The function that starts at the address; of several, the one with the longest code. Null when there is none.
   const object::Symbol *startingAt(uint64_t address) const;
 
+  /// What a call of the function that starts at the address may write, its callees included. Null where no function
+  /// starts there, or while it is being found out (recursion).
+  const RegSet *clobbers(uint64_t address);
+
 private:
+  struct Written {
+    RegSet regs;
+    bool done = false;
+  };
   const object::CodeObject *object_ = nullptr;
   std::unique_ptr<isa::Decoder> wave64_, wave32_;
   std::vector<const object::Symbol *> functions_;
   std::map<const object::Symbol *, std::unique_ptr<Function>> decoded_;
+  std::map<uint64_t, Written> written_;
 };
 
 } // namespace luthier::analysis

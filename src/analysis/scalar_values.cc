@@ -236,7 +236,7 @@ private:
       jump(index, instr, state);
       return;
     case Opcode::S_CALL_B64:
-      call(state);
+      call(state, instr.target());
       return;
     default:
       if (instr.memorySpace() == MemorySpace::Scalar && instr.is(Property::Load)) {
@@ -288,7 +288,7 @@ private:
   void load(const Instr &instr, State &state) {
     const auto access = instr.memory();
     std::optional<uint64_t> slot;
-    if (access && access->saddr.count == 2 && access->soffset.empty())
+    if (access && access->saddr.count == 2 && (access->soffset.empty() || access->soffset.first == Reg::Null))
       if (const auto base = pair(state, number(access->saddr.first)))
         slot = *base + static_cast<int64_t>(access->offset);
     if (recording_) {
@@ -331,13 +331,15 @@ private:
           take(state, n);
     }
     if (instr.is(Property::Call))
-      call(state);
+      call(state, target.kind == ScalarValues::Kind::Address ? std::optional(target.address) : std::nullopt);
   }
 
-  static void call(State &state) {
+  void call(State &state, std::optional<uint64_t> callee) {
+    const RegSet *clobbers = callee && context_.clobbers ? context_.clobbers(*callee) : nullptr;
     for (unsigned n = 0; n < kRegs; ++n)
-      if (n < kPreserved || n >= number(Reg::VccLo))
+      if ((n < kPreserved || n >= number(Reg::VccLo)) && (!clobbers || clobbers->contains(sgpr(n))))
         state.regs[n] = kUnknown;
+    state.regs[kReturnPair] = state.regs[kReturnPair + 1] = kUnknown;
     state.scc = kUnknown;
   }
 

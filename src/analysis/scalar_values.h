@@ -11,10 +11,12 @@
 //
 // This is a forward analysis over a Cfg of which scalar registers hold a known value, or the return address that the
 // function was called with (s[30:31] in LLVM's convention; saved to a VGPR's lanes and restored from there too).
-// Addresses are those of the ELF image. What a call leaves: LLVM's convention preserves s34 and up.
+// Addresses are those of the ELF image. A call leaves alone what LLVM's convention preserves, s34 and up, and whatever
+// else the callee and its callees do not write: compilers know that too and rely on it.
 #pragma once
 
 #include "analysis/cfg.h"
+#include "luthier/reg.h"
 
 #include <functional>
 #include <optional>
@@ -36,6 +38,8 @@ public:
     bool kernel = true;
     /// The address that the loader puts into the eight bytes at `slot`, if it is known.
     std::function<std::optional<uint64_t>(uint64_t slot)> loaded = {};
+    /// What a call of the function at an address may write; null where unknown.
+    std::function<const RegSet *(uint64_t function)> clobbers = {};
   };
 
   /// Whether the instructions contain anything to find out.

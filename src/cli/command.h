@@ -32,6 +32,9 @@ struct Invocation {
 };
 
 // `invocation` outlives the parsing and the callbacks.
+void addCallgraphCommand(CLI::App &root, Invocation &invocation);
+void addCfgCommand(CLI::App &root, Invocation &invocation);
+void addDisasmCommand(CLI::App &root, Invocation &invocation);
 void addInspectCommand(CLI::App &root, Invocation &invocation);
 void addIsaCommand(CLI::App &root, Invocation &invocation);
 void addRunCommand(CLI::App &root, Invocation &invocation);

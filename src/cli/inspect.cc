@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "isa/occupancy.h"
 #include "object/container.h"
 #include "object/kernel_resources.h"
 #include "support/demangle.h"
@@ -48,6 +49,16 @@ struct KernelRow {
 
 std::string plural(size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+constexpr const char *kRow = "  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4} {:>6}  {}\n";
+
+/// Waves that fit on a SIMD of those that it can hold: "4/8".
+std::string occupancyOf(const CodeObject &object, const KernelResources &resources) {
+  if (!object.hasTarget())
+    return "?";
+  const isa::Occupancy occupancy = isa::occupancy(object.target(), resources.use());
+  return fmt::format("{}/{}", occupancy.wavesPerSimd, occupancy.maximum);
 }
 
 class Inspector {
@@ -186,17 +197,17 @@ private:
       text += fmt::format("  note: {} is not a target that luthier knows; registers are as the metadata says\n",
                           object.targetId());
     if (!kernels.empty())
-      text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  kernel\n", "VGPR", "AGPR", "SGPR", "LDS",
-                          "scratch", "kernarg", "wave");
+      text += fmt::format(fmt::runtime(kRow), "VGPR", "AGPR", "SGPR", "LDS", "scratch", "kernarg", "wave", "occup.",
+                          "kernel");
     for (const KernelRow &row : kernels) {
       if (row.resources) {
         const KernelResources &r = *row.resources;
-        text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  ", r.vgprs, r.agprs, r.sgprs, r.lds,
-                            fmt::format("{}{}", r.scratch, r.dynamicStack ? "+" : ""), r.kernarg, r.waveSize);
+        text += fmt::format(fmt::runtime(kRow), r.vgprs, r.agprs, r.sgprs, r.lds,
+                            fmt::format("{}{}", r.scratch, r.dynamicStack ? "+" : ""), r.kernarg, r.waveSize,
+                            occupancyOf(object, r), nameOf(*row.symbol));
       } else {
-        text += fmt::format("  {:>5} {:>5} {:>5} {:>7} {:>7} {:>7} {:>4}  ", "?", "?", "?", "?", "?", "?", "?");
+        text += fmt::format(fmt::runtime(kRow), "?", "?", "?", "?", "?", "?", "?", "?", nameOf(*row.symbol));
       }
-      text += nameOf(*row.symbol) + "\n";
     }
     if ((all_ || options_.functions) && !functions.empty())
       text += symbolTable(functions, "device function");
@@ -238,6 +249,11 @@ private:
       for (const KernelRow &row : kernels) {
         ordered_json kernel = symbolJson(*row.symbol);
         kernel["descriptor"] = row.symbol->descriptor;
+        if (row.resources && object.hasTarget()) {
+          const isa::Occupancy occupancy = isa::occupancy(object.target(), row.resources->use());
+          kernel["waves_per_simd"] = occupancy.wavesPerSimd;
+          kernel["max_waves_per_simd"] = occupancy.maximum;
+        }
         if (row.resources)
           kernel.update({{"vgprs", row.resources->vgprs},
                          {"agprs", row.resources->agprs},
@@ -293,7 +309,9 @@ void addInspectCommand(CLI::App &root, Invocation &invocation) {
   command->add_flag("--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
   command->footer(
       "Without --kernels, --functions or --variables, all three are listed. LDS, scratch and kernarg are in "
-      "bytes; scratch is per\nwork-item, with a + when the stack may grow at run time. Ends with 1 if the "
+      "bytes; scratch is per\nwork-item, with a + when the stack may grow at run time. occup. is the number of waves "
+      "that fit on a SIMD "
+      "at once, of those\nthat it can hold. Ends with 1 if the "
       "file has no GPU code or a part of it is broken.");
   command->callback([options, &invocation] { invocation.exitStatus = Inspector(*options).run(); });
 }

@@ -22,6 +22,9 @@ int main(int argc, char **argv) {
   root.require_subcommand(1);
   root.failure_message(CLI::FailureMessage::simple);
   root.footer("`luthier COMMAND --help` explains a command.");
+  addCallgraphCommand(root, invocation);
+  addCfgCommand(root, invocation);
+  addDisasmCommand(root, invocation);
   addInspectCommand(root, invocation);
   addIsaCommand(root, invocation);
   addRunCommand(root, invocation);

@@ -25,7 +25,7 @@ struct OffloadEntry {
 };
 
 std::string_view offloadKind(uint16_t kind) {
-  return kind == 1 ? "openmp" : kind == 2 ? "cuda" : kind == 4 ? "hip" : "unknown";
+  return kind == 1 ? "openmp" : kind == 2 ? "cuda" : kind == 3 ? "hip" : "unknown";
 }
 
 } // namespace

@@ -66,7 +66,8 @@ enum class RelocationType : uint32_t {
 struct Relocation {
   uint64_t address = 0;
   uint32_t type = 0;          ///< RelocationType
-  std::string_view symbol;    ///< empty when there is none, as for Relative64
+  bool hasSymbol = false;     ///< not for Relative64
+  std::string_view symbol{};  ///< its name, which may be empty
   uint64_t symbolAddress = 0; ///< 0 when undefined
   int64_t addend = 0;
   bool defined = true; ///< the symbol is in this code object, or there is none

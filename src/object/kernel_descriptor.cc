@@ -1,5 +1,7 @@
 #include "object/kernel_descriptor.h"
 
+#include "isa/occupancy.h"
+
 #include <algorithm>
 
 namespace luthier::object {
@@ -38,12 +40,6 @@ std::string_view nameOf(InitialSgpr what) {
   return kNames[static_cast<unsigned>(what)];
 }
 
-uint32_t vgprBlock(const isa::Target &target, bool wave32) {
-  if (target.major >= 10)
-    return wave32 ? 8 : 4;
-  return target.unifiedVgprs ? 8 : 4;
-}
-
 KernelDescriptor KernelDescriptor::read(std::span<const std::byte, kBytes> bytes) {
   const std::byte *at = bytes.data();
   KernelDescriptor d;
@@ -79,7 +75,7 @@ void KernelDescriptor::write(std::span<std::byte, kBytes> bytes) const {
 }
 
 uint32_t KernelDescriptor::vgprs(const isa::Target &target) const {
-  return (rsrc1::vgprBlocks.get(rsrc1) + 1) * vgprBlock(target, wave32());
+  return (rsrc1::vgprBlocks.get(rsrc1) + 1) * isa::vgprDescriptorGranule(target, waveSize(target));
 }
 
 uint32_t KernelDescriptor::sgprs(const isa::Target &target) const {
@@ -94,7 +90,7 @@ Result<void> KernelDescriptor::setVgprs(const isa::Target &target, uint32_t coun
   const uint32_t most = target.vgprs + (target.unifiedVgprs ? target.accVgprs : 0);
   if (count > most)
     return makeError("{} VGPRs are more than the {} of {}", count, most, target.name);
-  const uint32_t block = vgprBlock(target, wave32());
+  const uint32_t block = isa::vgprDescriptorGranule(target, waveSize(target));
   rsrc1::vgprBlocks.set(rsrc1, (std::max(count, 1u) + block - 1) / block - 1);
   return {};
 }

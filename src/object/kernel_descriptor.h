@@ -122,9 +122,7 @@ struct KernelDescriptor {
   uint32_t sgprs(const isa::Target &target) const;
   /// First AccVGPR in the unified file (gfx90a, gfx942); equal to the architectural VGPRs, rounded up to 4.
   uint32_t accumOffset() const { return (rsrc3::accumOffset.get(rsrc3) + 1) * 4; }
-  uint32_t waveSize(const isa::Target &target) const {
-    return wave32() ? 32 : target.major >= 10 ? 64 : target.waveSize;
-  }
+  uint32_t waveSize(const isa::Target &target) const { return target.wave32 && wave32() ? 32 : 64; }
   /// LDS that the descriptor itself allocates; the packet processor takes it from the dispatch packet instead.
   uint32_t ldsBlocks() const { return rsrc2::ldsBlocks.get(rsrc2); }
 
@@ -170,8 +168,5 @@ struct KernelDescriptor {
 
   bool operator==(const KernelDescriptor &) const = default;
 };
-
-/// How many VGPRs the descriptor counts as one.
-uint32_t vgprBlock(const isa::Target &target, bool wave32);
 
 } // namespace luthier::object

@@ -4,6 +4,7 @@
 // no metadata, the descriptor's numbers have to do.
 #pragma once
 
+#include "isa/occupancy.h"
 #include "object/code_object.h"
 
 namespace luthier::object {
@@ -20,6 +21,16 @@ struct KernelResources {
   uint32_t waveSize = 0;
   uint32_t maxWorkgroupSize = 0; ///< work-items; 0 when not said
   bool dynamicStack = false;     ///< `scratch` is only the part that the compiler knows of
+
+  /// For isa/occupancy.h: registers as counted, and the largest workgroup that the kernel allows.
+  isa::ResourceUse use() const {
+    return {.waveSize = waveSize,
+            .vgprs = vgprs,
+            .accVgprs = agprs,
+            .sgprs = sgprs,
+            .ldsBytes = lds,
+            .workgroupSize = maxWorkgroupSize};
+  }
 };
 
 /// `metadata` may be null.

@@ -65,7 +65,10 @@ void writeValue(Writer &out, const std::string &value) { out.text(value); }
 bool present(const std::string &value) { return !value.empty(); }
 
 Result<void> readValue(Input &in, std::string_view key, uint32_t &into) {
-  const Token token = LUTHIER_TRY(in.reader.expect(Type::Unsigned, key));
+  const Token token = LUTHIER_TRY(in.reader.next());
+  if (token.type != Type::Unsigned && token.type != Type::Boolean)
+    return makeError("{} is {} instead of {}, at offset {:#x}", key, msgpack::nameOf(token.type),
+                     msgpack::nameOf(Type::Unsigned), token.offset);
   if (token.integer > UINT32_MAX)
     return makeError("{} is {}, which does not fit 32 bits, at offset {:#x}", key, token.integer, token.offset);
   into = static_cast<uint32_t>(token.integer);

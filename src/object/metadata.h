@@ -115,7 +115,7 @@ struct KernelMetadata {
   std::string kind; ///< "normal", "init", "fini"; empty: normal
   std::optional<uint32_t> maxWorkgroupsX, maxWorkgroupsY, maxWorkgroupsZ;
   std::optional<bool> usesDynamicStack;
-  std::optional<bool> workgroupProcessorMode;
+  std::optional<uint32_t> workgroupProcessorMode; ///< a boolean by the book, a number by LLVM
   std::optional<uint32_t> uniformWorkgroupSize;
   std::vector<ExtraKey> extra;
 

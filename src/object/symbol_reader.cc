@@ -222,6 +222,7 @@ Result<void> SymbolReader::readRelocations(std::span<const ElfSymbol> dynamic) {
         return makeError("the relocation at offset {:#x} is for symbol {}, which does not exist", section.offset + at,
                          number);
       const ElfSymbol &symbol = dynamic[number];
+      relocation.hasSymbol = true;
       relocation.symbol = symbol.name;
       relocation.defined = symbol.defined();
       relocation.symbolAddress = relocation.defined ? symbol.entry.st_value : 0;

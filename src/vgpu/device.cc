@@ -30,8 +30,7 @@ std::string problemWith(const Device &device, const Launch &launch) {
   if (launch.groupSegmentSize > device.config().ldsBytesPerComputeUnit)
     return fmt::format("{} bytes of LDS are more than the {} of a compute unit", launch.groupSegmentSize,
                        device.config().ldsBytesPerComputeUnit);
-  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
-  if (descriptor.wave32() && target.waveSize != 32)
+  if (descriptorAt(launch.kernelObject).wave32() && target.waveSize != 32)
     return "the kernel was compiled for waves of 32 lanes, which this GPU does not have";
   if (launch.privateSegmentSize) {
     const uint64_t waves = (items + target.waveSize - 1) / target.waveSize;
@@ -56,8 +55,7 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
   } else {
-    dispatch->entry_ =
-        dispatch->code_->find(KernelDescriptor::at(launch.kernelObject).entry & ~3ull, dispatch->entryChunk_);
+    dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject) & ~3ull, dispatch->entryChunk_);
     dispatch->observation_ = Observation::of(*dispatch);
   }
   return dispatch;

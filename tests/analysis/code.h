@@ -54,7 +54,7 @@ public:
     cfg_ = Cfg::build(sequence_.instrs(), {.kernel = options.kernel});
     if (options.values && ScalarValues::needed(sequence_.instrs()))
       for (int round = 0; round < 3; ++round) {
-        values_ = ScalarValues::compute(cfg_, {.kernel = options.kernel, .loaded = {}});
+        values_ = ScalarValues::compute(cfg_, {.kernel = options.kernel, .loaded = {}, .clobbers = {}});
         cfg_ = Cfg::build(sequence_.instrs(), {.kernel = options.kernel, .values = &values_});
       }
     const auto fine = verify(cfg_);

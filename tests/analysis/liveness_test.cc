@@ -437,6 +437,18 @@ TEST(Liveness, SixteenBitResultsKeepTheOtherHalfOnGfx10) {
   EXPECT_EQ(lives(Code(source, {.target = "gfx90a"}), vgpr(1)), "-,A,-");
 }
 
+TEST(Liveness, TrapsReadTheQueuePointer) {
+  const Code code("s_mov_b64 s[0:1], s[4:5]\ns_trap 2\ns_endpgm");
+  EXPECT_EQ(lives(code, sgpr(0)), "-,AI,-");
+  EXPECT_EQ(lives(code, sgpr(1)), "-,AI,-");
+}
+
+TEST(Liveness, SkippedVectorInstructionsKillNothing) {
+  const Code code("s_setvskip s0, 1\nv_mov_b32 v1, 0\nv_mov_b32 v2, v1\ns_endpgm", {.target = "gfx908"});
+  EXPECT_EQ(lives(code, vgpr(1)), "AI,AI,AI,AI");
+  EXPECT_EQ(where(summarize(code.cfg())({}), vgpr(1)), "AI");
+}
+
 TEST(Liveness, JumpToUnknownPlacesKeepsEverything) {
   const Code code("v_mov_b32 v0, 0\n"
                   "s_setpc_b64 s[4:5]");

@@ -1,35 +1,16 @@
 // `luthier isa coverage` from outside: what it prints, and how it ends.
 
-#include <cstdio>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-#include <sys/wait.h>
+
+#include "luthier_command.h"
 
 namespace luthier::cli {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-struct Outcome {
-  int exitCode = -1;
-  std::string output; // both streams
-};
-
-Outcome luthier(const std::string &arguments) {
-  Outcome outcome;
-  FILE *pipe = popen((std::string("\"") + LUTHIER_PROGRAM + "\" " + arguments + " 2>&1").c_str(), "r");
-  if (!pipe)
-    return outcome;
-  char buffer[4096];
-  while (size_t size = fread(buffer, 1, sizeof buffer, pipe))
-    outcome.output.append(buffer, size);
-  const int status = pclose(pipe);
-  outcome.exitCode = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  return outcome;
-}
 
 TEST(IsaCoverage, PrintsNumbersAndTheGraphicsList) {
   const Outcome outcome = luthier("isa coverage gfx90a");

@@ -42,33 +42,31 @@ public:
     return it == variables_.end() ? std::nullopt : std::optional(it->second);
   }
 
-  void addSymbols(const CodeObject &object) {
+  void addSymbols(const object::CodeObject &object, const object::Metadata &metadata) {
     const uint64_t base = image_->address();
-    for (const CodeObject::Symbol &symbol : object.symbols) {
-      if (!symbol.defined || !symbol.object || symbol.address + symbol.bytes > object.bytes)
-        continue;
-      if (symbol.name.ends_with(".kd") && symbol.bytes == KernelDescriptor::kBytes)
-        addKernel(object, symbol.name.substr(0, symbol.name.size() - 3), base + symbol.address);
-      else
-        variables_.insert_or_assign(symbol.name, Variable{base + symbol.address, symbol.bytes});
+    const std::vector<Kernel> described = kernelsOf(metadata);
+    for (const object::Symbol &symbol : object.symbols()) {
+      if (symbol.kind == object::SymbolKind::Kernel)
+        addKernel(described, std::string(symbol.name), base + symbol.descriptor);
+      else if (symbol.kind == object::SymbolKind::Variable && symbol.defined && symbol.size <= object.imageSize() &&
+               symbol.address <= object.imageSize() - symbol.size)
+        variables_.insert_or_assign(std::string(symbol.name), Variable{base + symbol.address, symbol.size});
     }
   }
 
 private:
-  void addKernel(const CodeObject &object, const std::string &name, uint64_t descriptor) {
-    const auto described = std::ranges::find(object.kernels, name, &Kernel::name);
-    Kernel &kernel = kernels_.emplace_back(described == object.kernels.end() ? Kernel{} : *described);
+  void addKernel(const std::vector<Kernel> &described, const std::string &name, uint64_t address) {
+    const auto it = std::ranges::find(described, name, &Kernel::name);
+    Kernel &kernel = kernels_.emplace_back(it == described.end() ? Kernel{} : *it);
+    const KernelDescriptor descriptor = descriptorAt(address);
     kernel.name = name;
-    kernel.descriptor = descriptor;
-    // GROUP_SEGMENT_FIXED_SIZE, PRIVATE_SEGMENT_FIXED_SIZE, KERNARG_SIZE.
-    uint32_t sizes[3];
-    memcpy(sizes, reinterpret_cast<const void *>(descriptor), sizeof sizes);
-    kernel.ldsBytes = sizes[0];
-    kernel.scratchBytes = sizes[1];
-    kernel.kernargBytes = std::max(kernel.kernargBytes, sizes[2]);
-    kernel.dynamicStack = KernelDescriptor::at(descriptor).properties & 1 << 11;
+    kernel.descriptor = address;
+    kernel.ldsBytes = descriptor.groupSegmentSize;
+    kernel.scratchBytes = descriptor.privateSegmentSize;
+    kernel.kernargBytes = std::max(kernel.kernargBytes, descriptor.kernargSize);
+    kernel.dynamicStack = descriptor.dynamicStack();
     std::lock_guard lock(gpu_.mutex_);
-    gpu_.kernels_.insert_or_assign(descriptor, Gpu::LoadedKernel{name, image_});
+    gpu_.kernels_.insert_or_assign(address, Gpu::LoadedKernel{name, image_});
   }
 
   Gpu &gpu_;
@@ -129,12 +127,13 @@ std::string Gpu::nameOf(uint64_t descriptor) {
 }
 
 Result<std::unique_ptr<Module>> Gpu::load(std::span<const std::byte> elf) {
-  const CodeObject object = LUTHIER_TRY(CodeObject::parse(elf, device_->target()));
-  GpuBlock image = LUTHIER_TRY(GpuBlock::make(*memory_, object.bytes));
-  if (auto ok = object.placeAt(image.address()); !ok)
+  const object::CodeObject object = LUTHIER_TRY(parseFor(device_->target(), elf));
+  const object::Metadata metadata = LUTHIER_TRY(object.metadata());
+  GpuBlock image = LUTHIER_TRY(GpuBlock::make(*memory_, object.imageSize()));
+  if (auto ok = placeAt(image.address(), object); !ok)
     return ok.error();
   auto module = std::make_unique<LoadedModule>(*this, std::move(image));
-  module->addSymbols(object);
+  module->addSymbols(object, metadata);
   device_->invalidateCode();
   return std::unique_ptr<Module>(std::move(module));
 }

@@ -1,61 +1,23 @@
 #include "vgpu/api/metadata.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cstring>
 
 namespace luthier::vgpu {
 
-namespace {
-
-using nlohmann::json;
-
-// Built without exceptions: a value of an unexpected type must be noticed before it is asked for.
-std::string textIn(const json &map, const char *key) {
-  const auto it = map.find(key);
-  return it != map.end() && it->is_string() ? it->get<std::string>() : std::string();
-}
-
-uint32_t numberIn(const json &map, const char *key) {
-  const auto it = map.find(key);
-  return it != map.end() && it->is_number_integer() ? it->get<uint32_t>() : 0;
-}
-
-const json *listIn(const json &map, const char *key) {
-  const auto it = map.find(key);
-  return it != map.end() && it->is_array() ? &*it : nullptr;
-}
-
-} // namespace
-
-Result<std::vector<Kernel>> kernelsOf(std::span<const std::byte> messagePack) {
-  const auto *begin = reinterpret_cast<const uint8_t *>(messagePack.data());
-  const json document = json::from_msgpack(begin, begin + messagePack.size(), true, false);
-  if (document.is_discarded() || !document.is_object())
-    return makeError("the code object's metadata is malformed");
+std::vector<Kernel> kernelsOf(const object::Metadata &metadata) {
   std::vector<Kernel> kernels;
-  const json *list = listIn(document, "amdhsa.kernels");
-  if (!list)
-    return kernels;
-  for (const json &entry : *list) {
-    if (!entry.is_object())
-      return makeError("the code object's metadata is malformed");
+  for (const object::KernelMetadata &from : metadata.kernels) {
     Kernel &kernel = kernels.emplace_back();
-    kernel.name = textIn(entry, ".name");
-    kernel.kernargBytes = numberIn(entry, ".kernarg_segment_size");
+    // The symbol's: the source name is not always the same.
+    kernel.name = from.symbol.ends_with(".kd") ? from.symbol.substr(0, from.symbol.size() - 3) : from.symbol;
+    kernel.kernargBytes = from.kernargSegmentSize;
     kernel.hasMetadata = true;
-    const json *arguments = listIn(entry, ".args");
-    if (!arguments)
-      continue;
-    for (const json &argument : *arguments) {
-      if (!argument.is_object())
-        return makeError("the code object's metadata is malformed");
-      kernel.arguments.push_back({.name = textIn(argument, ".name"),
-                                  .kind = textIn(argument, ".value_kind"),
-                                  .offset = numberIn(argument, ".offset"),
-                                  .size = numberIn(argument, ".size")});
-    }
+    for (const object::KernelArgument &argument : from.arguments)
+      kernel.arguments.push_back({.name = argument.name,
+                                  .kind = std::string(argument.valueKind.text()),
+                                  .offset = argument.offset,
+                                  .size = argument.size});
   }
   return kernels;
 }

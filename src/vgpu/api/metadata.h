@@ -2,6 +2,7 @@
 #pragma once
 
 #include "luthier/vgpu.h"
+#include "object/metadata.h"
 #include "support/result.h"
 
 #include <cstddef>
@@ -11,8 +12,8 @@
 
 namespace luthier::vgpu {
 
-/// The kernels that a metadata note describes: names and arguments.
-Result<std::vector<Kernel>> kernelsOf(std::span<const std::byte> messagePack);
+/// The kernels that the metadata describes: names and arguments.
+std::vector<Kernel> kernelsOf(const object::Metadata &metadata);
 
 /// What hidden arguments are made from.
 struct HiddenValues {

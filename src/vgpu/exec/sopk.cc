@@ -92,10 +92,12 @@ u32 hwId(const Wave &w) {
 /// Sizes as the kernel descriptor has them, all bases 0. The manual still shows the fields of older targets; since
 /// gfx90a VGPR_SIZE is at bit 6 and ACCV_OFFSET at bit 12 (the amdgpu driver's context-switch handler).
 u32 gprAlloc(const Wave &w) {
-  const auto descriptor = KernelDescriptor::at(w.group->dispatch().launch().kernelObject);
-  const u32 sgprs = (descriptor.rsrc1 >> 6 & 0xf) / 2, vgprs = descriptor.rsrc1 & 0x3f;
-  return w.device->target().unifiedVgprs ? sgprs << 24 | (descriptor.rsrc3 & 0x3f) << 12 | vgprs << 6
-                                         : sgprs << 24 | vgprs << 8;
+  const KernelDescriptor descriptor = descriptorAt(w.group->dispatch().launch().kernelObject);
+  const u32 sgprs = object::rsrc1::sgprBlocks.get(descriptor.rsrc1) / 2;
+  const u32 vgprs = object::rsrc1::vgprBlocks.get(descriptor.rsrc1);
+  return w.device->target().unifiedVgprs
+             ? sgprs << 24 | object::rsrc3::accumOffset.get(descriptor.rsrc3) << 12 | vgprs << 6
+             : sgprs << 24 | vgprs << 8;
 }
 
 std::optional<u32> readHwReg(const Wave &w, u32 id) {

@@ -1,5 +1,6 @@
 #include "vgpu/thunk/loaded_code.h"
 
+#include "object/code_object.h"
 #include "support/code_object_uri.h"
 
 #include <algorithm>
@@ -40,43 +41,13 @@ std::vector<std::byte> readUri(std::string_view text) {
   return uri ? uri->read().value_or(std::vector<std::byte>()) : std::vector<std::byte>();
 }
 
-template <typename T> bool copyAt(const std::vector<std::byte> &bytes, uint64_t offset, T &into) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T))
-    return false;
-  std::memcpy(&into, bytes.data() + offset, sizeof(T));
-  return true;
-}
-
 } // namespace
 
-std::vector<std::pair<uint64_t, std::string>> kernelSymbols(const std::vector<std::byte> &elf) {
+std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std::byte> elf) {
   std::vector<std::pair<uint64_t, std::string>> kernels;
-  Elf64_Ehdr header;
-  if (!copyAt(elf, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0)
-    return kernels;
-  auto section = [&](uint64_t index, Elf64_Shdr &into) {
-    return index < header.e_shnum && copyAt(elf, header.e_shoff + index * sizeof(Elf64_Shdr), into);
-  };
-  for (uint64_t index = 0; index < header.e_shnum; ++index) {
-    Elf64_Shdr symbols, strings;
-    if (!section(index, symbols) || (symbols.sh_type != SHT_DYNSYM && symbols.sh_type != SHT_SYMTAB) ||
-        !section(symbols.sh_link, strings))
-      continue;
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size; at += sizeof(Elf64_Sym)) {
-      Elf64_Sym symbol;
-      if (!copyAt(elf, symbols.sh_offset + at, symbol))
-        break;
-      const uint64_t nameAt = strings.sh_offset + symbol.st_name;
-      if (symbol.st_name >= strings.sh_size || nameAt >= elf.size())
-        continue;
-      const auto *name = reinterpret_cast<const char *>(elf.data() + nameAt);
-      std::string_view text(name, strnlen(name, elf.size() - nameAt));
-      if (ELF64_ST_TYPE(symbol.st_info) == STT_OBJECT && symbol.st_shndx != SHN_UNDEF && text.ends_with(".kd"))
-        kernels.emplace_back(symbol.st_value, text.substr(0, text.size() - 3));
-    }
-    if (!kernels.empty())
-      break;
-  }
+  if (const auto object = object::CodeObject::parse(elf, "loaded code"))
+    for (const object::Symbol &kernel : object->kernels())
+      kernels.emplace_back(kernel.descriptor, kernel.name);
   return kernels;
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -18,7 +19,7 @@ struct r_debug;
 namespace luthier::vgpu {
 
 /// Addresses and names of the kernels (`NAME.kd`) in an AMD GPU ELF file; empty when the file is not one.
-std::vector<std::pair<uint64_t, std::string>> kernelSymbols(const std::vector<std::byte> &elf);
+std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std::byte> elf);
 
 class LoadedCode {
 public:

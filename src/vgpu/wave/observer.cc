@@ -29,7 +29,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
-  observation->entry = KernelDescriptor::at(launch.kernelObject).entry;
+  observation->entry = entryAt(launch.kernelObject);
   return observation;
 }
 

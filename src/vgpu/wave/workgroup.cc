@@ -82,7 +82,7 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
   group->scratchSlots_ = std::move(slots);
   group->lds_ = std::move(pool.lds_);
   group->lds_.assign(launch.groupSegmentSize, 0);
-  const KernelDescriptor descriptor = KernelDescriptor::at(launch.kernelObject);
+  const KernelDescriptor descriptor = descriptorAt(launch.kernelObject);
   group->waves_ = std::move(pool.waves_);
   group->waves_.resize(wavesFor(product(group->size_)));
   for (uint32_t n = 0; n < group->waves_.size(); ++n) {
@@ -137,7 +137,7 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
   Device &device = dispatch_.device();
   const isa::Target &target = device.target();
 
-  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target.vgprDescriptorGranule), 512);
+  w.vgprCount = std::min<uint32_t>(descriptor.vgprs(target), 512);
   memset(w.v, 0, std::min<uint32_t>(w.vgprCount, target.vgprs) * sizeof w.v[0]);
   if (w.vgprCount > 8 && target.accVgprs)
     memset(w.v[kAccBase], 0, std::min<uint32_t>(w.vgprCount, target.accVgprs) * sizeof w.v[0]);
@@ -197,7 +197,7 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
     push64(launch.dispatchId);
   if (descriptor.flatScratchInit())
     push64(launch.scratch ? launch.scratch->base() : 0);
-  if (descriptor.privateSegmentSize())
+  if (descriptor.privateSegmentSizeSgpr())
     push(launch.privateSegmentSize);
   next = descriptor.userSgprs();
   for (unsigned d = 0; d < 3; ++d)
@@ -205,7 +205,7 @@ void Workgroup::initialise(Wave &w, const KernelDescriptor &descriptor, uint32_t
       push(id_[d]);
   if (descriptor.workgroupInfo())
     push(static_cast<uint32_t>(waves_.size()) | (index == 0 ? 0x80000000u : 0));
-  if (descriptor.scratchOffset())
+  if (descriptor.usesScratch() && !KernelDescriptor::architectedFlatScratch(target))
     push(static_cast<uint32_t>(scratchOffset));
 
   setWorkitemIds(w, descriptor, firstItem);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <elf.h>
@@ -12,7 +13,7 @@
 namespace luthier::vgpu {
 namespace {
 
-// A little ELF file: two symbols, one of which is a kernel descriptor.
+// A little code object: one segment that is the whole file, and two symbols, one of which is a kernel descriptor.
 std::vector<std::byte> smallElf(const std::string &kernel, uint64_t value) {
   const std::string strings = std::string(1, '\0') + kernel + ".kd" + '\0' + "other" + '\0';
   Elf64_Sym symbols[3]{};
@@ -20,24 +21,40 @@ std::vector<std::byte> smallElf(const std::string &kernel, uint64_t value) {
   symbols[1].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
   symbols[1].st_shndx = 1;
   symbols[1].st_value = value;
+  symbols[1].st_size = 64;
   symbols[2].st_name = static_cast<Elf64_Word>(kernel.size() + 5);
   symbols[2].st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT);
   symbols[2].st_shndx = 1;
   Elf64_Shdr sections[3]{};
+  Elf64_Phdr segment{};
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_OSABI] = 64;     // AMD HSA
+  header.e_ident[EI_ABIVERSION] = 2; // code object v4
+  header.e_type = ET_DYN;
+  header.e_machine = 224; // AMD GPU
+  header.e_flags = 0x3f;
   header.e_shoff = sizeof(header);
   header.e_shnum = 3;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_phoff = header.e_shoff + sizeof(sections);
+  header.e_phnum = 1;
+  header.e_phentsize = sizeof(Elf64_Phdr);
   sections[1].sh_type = SHT_DYNSYM;
-  sections[1].sh_offset = sizeof(header) + sizeof(sections);
+  sections[1].sh_offset = header.e_phoff + sizeof(segment);
   sections[1].sh_size = sizeof(symbols);
   sections[1].sh_link = 2;
   sections[2].sh_type = SHT_STRTAB;
   sections[2].sh_offset = sections[1].sh_offset + sizeof(symbols);
   sections[2].sh_size = strings.size();
-  std::vector<std::byte> elf(sections[2].sh_offset + strings.size());
+  std::vector<std::byte> elf(std::max<size_t>(sections[2].sh_offset + strings.size(), value + 64));
+  segment.p_type = PT_LOAD;
+  segment.p_filesz = segment.p_memsz = elf.size();
   std::memcpy(elf.data(), &header, sizeof(header));
-  std::memcpy(elf.data() + sizeof(header), sections, sizeof(sections));
+  std::memcpy(elf.data() + header.e_shoff, sections, sizeof(sections));
+  std::memcpy(elf.data() + header.e_phoff, &segment, sizeof(segment));
   std::memcpy(elf.data() + sections[1].sh_offset, symbols, sizeof(symbols));
   std::memcpy(elf.data() + sections[2].sh_offset, strings.data(), strings.size());
   return elf;

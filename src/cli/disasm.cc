@@ -1,0 +1,329 @@
+// `luthier disasm FILE`: instructions with blocks, branch targets and calls by name, and what is free before each.
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "analysis/budget.h"
+#include "analysis/interprocedural.h"
+#include "cli/code_file.h"
+#include "cli/command.h"
+#include "cli/listing.h"
+#include "object/source_lines.h"
+#include "support/demangle.h"
+#include "support/log.h"
+
+namespace luthier::cli {
+
+namespace {
+
+using analysis::Block;
+using analysis::Cfg;
+using analysis::LiveSets;
+using nlohmann::ordered_json;
+
+struct DisasmOptions {
+  std::string file, target, kernel, function;
+  bool liveness = false, summary = false, source = false, json = false;
+};
+
+/// What is dead before an instruction, within what the kernel has.
+struct Dead {
+  RegSet active, all; ///< in the active lanes, and in all lanes
+  analysis::WaitState waits;
+};
+
+class Disassembly {
+public:
+  explicit Disassembly(const DisasmOptions &options) : options_(options) {}
+
+  int run() {
+    const Result<void> done = work();
+    if (!done) {
+      log::error("{}", done.error().message());
+      return exitFailure;
+    }
+    return exitSuccess;
+  }
+
+private:
+  Result<void> work() {
+    const std::string &name = options_.kernel.empty() ? options_.function : options_.kernel;
+    const auto begin = [&] {
+      if (options_.json)
+        std::cout << fmt::format("{{\"file\": {}, \"functions\": [", ordered_json(options_.file).dump());
+    };
+    if (!name.empty()) {
+      const SelectedFunction selected =
+          LUTHIER_TRY(selectFunction(options_.file, options_.target, name,
+                                     options_.kernel.empty() ? FunctionKind::DeviceFunction : FunctionKind::Kernel));
+      begin();
+      LUTHIER_TRY(print(*selected.object, {selected.symbol}));
+    } else {
+      begin();
+      LUTHIER_TRY(forEachObject(options_.file, options_.target,
+                                [&](const object::Image &, const object::CodeObject &object) -> Result<void> {
+                                  LUTHIER_TRY(print(object, {}));
+                                  return {};
+                                }));
+    }
+    if (options_.json)
+      std::cout << (first_ ? "]}\n" : "\n]}\n");
+    if (options_.summary)
+      printSummary();
+    return {};
+  }
+
+  /// The functions named, or all of the object.
+  Result<void> print(const object::CodeObject &object, std::vector<const object::Symbol *> symbols) {
+    const auto program = LUTHIER_TRY(analysis::Program::create(object));
+    if (symbols.empty())
+      symbols.assign(program->functions().begin(), program->functions().end());
+    analysis::CallSummaries summaries(*program);
+    analysis::CallWaits callWaits(*program);
+    std::optional<object::SourceLines> lines;
+    if (options_.source)
+      lines.emplace(LUTHIER_TRY(object::SourceLines::of(object)));
+    lines_ = lines ? &*lines : nullptr;
+    for (const object::Symbol *symbol : symbols) {
+      isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
+      // Not kept: a library has more functions than memory should hold at once.
+      const auto function = LUTHIER_TRY(analysis::Function::decode(
+          decoder, object, *symbol, [&](uint64_t address) { return program->clobbers(address); }));
+      if (options_.summary) {
+        LUTHIER_TRY(measure(object, *function, summaries, callWaits));
+        continue;
+      }
+      LUTHIER_TRY(printFunction(object, *program, *function, decoder, summaries, callWaits));
+    }
+    return {};
+  }
+
+  Result<void> measure(const object::CodeObject &object, const analysis::Function &function,
+                       analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
+    if (!function.isKernel())
+      return {};
+    const auto allocation = LUTHIER_TRY(analysis::allocationOf(object, function.symbol()));
+    const auto liveness = analysis::Liveness::compute(function.cfg(), summaries.context());
+    analysis::Budget &budget = budgets_[object.targetId()];
+    budget += analysis::measure(allocation, liveness,
+                                analysis::Waits::compute(function.cfg(), object.target(), callWaits.context(true)));
+    ++kernels_[object.targetId()];
+    return {};
+  }
+
+  void printSummary() const {
+    std::cout << fmt::format("{:<16} {:>8} {:>10} {:>10} {:>10} {:>12} {:>18} {:>14}\n", "target", "kernels", "points",
+                             "dead SGPRs", "dead VGPRs", "in all lanes", "4 SGPRs + 2 VGPRs", "not in flight");
+    for (const auto &[target, b] : budgets_) {
+      const auto points = static_cast<double>(std::max<uint64_t>(b.points, 1));
+      const auto mean = [&](uint64_t sum) { return static_cast<double>(sum) / points; };
+      std::cout << fmt::format("{:<16} {:>8} {:>10} {:>10.1f} {:>10.1f} {:>12.1f} {:>17.1f}% {:>13.1f}%\n", target,
+                               kernels_.at(target), b.points, mean(b.deadSgprs), mean(b.deadVgprs),
+                               mean(b.deadVgprsWave), 100 * mean(b.enough), 100 * mean(b.enoughFree));
+    }
+  }
+
+  Result<void> printFunction(const object::CodeObject &object, analysis::Program &program,
+                             const analysis::Function &function, isa::Decoder &decoder,
+                             analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
+    const Cfg &cfg = function.cfg();
+    const Listing listing(program, function, decoder);
+    std::vector<Dead> dead;
+    if (options_.liveness)
+      dead = LUTHIER_TRY(findDead(object, function, summaries, callWaits));
+    if (options_.json)
+      printJson(object, function, listing, dead);
+    else
+      printText(object, function, listing, dead);
+    return cfg.instrs().empty() ? makeError("{}: {} has no instructions", object.origin(), function.symbol().name)
+                                : Result<void>();
+  }
+
+  static Result<std::vector<Dead>> findDead(const object::CodeObject &object, const analysis::Function &function,
+                                            analysis::CallSummaries &summaries, analysis::CallWaits &callWaits) {
+    // A device function has what its caller has: all there is.
+    RegSet registers = LiveSets::everything().active;
+    if (function.isKernel())
+      registers = LUTHIER_TRY(analysis::allocationOf(object, function.symbol())).registers;
+    const Cfg &cfg = function.cfg();
+    std::vector<Dead> dead(cfg.instrs().size());
+    const auto liveness = analysis::Liveness::compute(cfg, summaries.context());
+    liveness.walk([&](const Instr &instr, const LiveSets &live) {
+      Dead &d = dead[cfg.indexOf(instr)];
+      d.active = registers - live.active;
+      d.all = d.active - live.inactive;
+    });
+    const auto waits = analysis::Waits::compute(cfg, object.target(), callWaits.context(function.isKernel()));
+    for (uint32_t block = 0; block < cfg.blocks().size(); ++block)
+      waits.walk(block,
+                 [&](const Instr &instr, const analysis::WaitState &state) { dead[cfg.indexOf(instr)].waits = state; });
+    return dead;
+  }
+
+  /// "file:line", and the places that it was inlined into; empty when not known or not asked for.
+  std::string sourceOf(const Instr &instr) const {
+    std::string text;
+    if (lines_)
+      for (const object::SourceLocation &frame : lines_->framesAt(instr.address()))
+        text += fmt::format("{}{}:{}", text.empty() ? "" : ", inlined at ", frame.file, frame.line);
+    return text;
+  }
+
+  static unsigned count(const RegSet &set, Reg first, Reg end) {
+    unsigned n = 0;
+    for (Reg reg = first; reg < end; reg = reg + 1)
+      n += set.contains(reg);
+    return n;
+  }
+
+  static std::string describe(const Dead &d) {
+    const unsigned vgprs = count(d.active, Reg::V0, Reg::A0), all = count(d.all, Reg::V0, Reg::A0);
+    std::string text =
+        fmt::format("dead: {} SGPRs {}, {} VGPRs {}", count(d.active, Reg::S0, Reg::VccLo),
+                    shortList(d.active, Reg::S0, Reg::VccLo), vgprs, shortList(d.active, Reg::V0, Reg::A0));
+    if (all != vgprs)
+      text += fmt::format(" ({} in all lanes)", all);
+    if (const std::string acc = shortList(d.active, Reg::A0, Reg::End); !acc.empty())
+      text += ", " + acc;
+    std::string flight;
+    for (unsigned n = 0; n < analysis::kCounters; ++n) {
+      const auto counter = static_cast<analysis::Counter>(n);
+      if (const unsigned most = d.waits.most(counter))
+        flight +=
+            fmt::format(" {}({})", toString(counter), most == analysis::WaitState::kMany ? "?" : std::to_string(most));
+    }
+    if (!flight.empty())
+      text += "; in flight:" + flight;
+    if (d.waits.anyRegister())
+      text += " to any register";
+    else if (const RegSet busy = d.waits.busy(); !busy.empty())
+      text += " to " + shortList(busy, Reg::S0, Reg::End);
+    return text;
+  }
+
+  void printText(const object::CodeObject &object, const analysis::Function &function, const Listing &listing,
+                 const std::vector<Dead> &dead) {
+    const object::Symbol &symbol = function.symbol();
+    const Cfg &cfg = function.cfg();
+    std::string text = fmt::format("{}{} {} ({}): {} instructions, {} blocks\n", first_ ? "" : "\n",
+                                   function.isKernel() ? "kernel" : "device function", demangle(symbol.name),
+                                   object.targetId(), cfg.instrs().size(), cfg.blocks().size());
+    first_ = false;
+    std::string lastLine;
+    for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
+      const Block &block = cfg.blocks()[n];
+      std::string from;
+      for (uint32_t edge : cfg.predecessors(block))
+        from += (from.empty() ? "" : ", ") + Listing::label(cfg.edges()[edge].from);
+      text += fmt::format("{}:{}{}\n", Listing::label(n),
+                          n == 0 ? (from.empty() ? "  ; entry" : "  ; entry, from " + from)
+                                 : (from.empty() ? "  ; from nowhere" : "  ; from " + from),
+                          block.reachable ? "" : ", unreachable");
+      for (uint32_t k = block.first; k <= block.last(); ++k) {
+        const Instr &instr = cfg.instrs()[k];
+        if (std::string line = sourceOf(instr); !line.empty() && line != lastLine) {
+          text += fmt::format("; {}\n", line);
+          lastLine = std::move(line);
+        }
+        if (!dead.empty())
+          text += fmt::format("                                    ; {}\n", describe(dead[k]));
+        std::string line =
+            fmt::format("  {:>8x}: {:<23} {}", instr.address(), hexBytes(instr.bytes()), listing.text(instr));
+        if (k == block.last())
+          if (const std::string remark = listing.remark(block); !remark.empty())
+            line += "  ; " + remark;
+        text += line + "\n";
+      }
+      if (text.size() > 1 << 16) {
+        std::cout << text;
+        text.clear();
+      }
+    }
+    std::cout << text;
+  }
+
+  void printJson(const object::CodeObject &object, const analysis::Function &function, const Listing &listing,
+                 const std::vector<Dead> &dead) {
+    const object::Symbol &symbol = function.symbol();
+    const Cfg &cfg = function.cfg();
+    ordered_json json = {{"name", symbol.name},
+                         {"demangled", demangle(symbol.name)},
+                         {"kind", function.isKernel() ? "kernel" : "device_function"},
+                         {"target", object.targetId()},
+                         {"address", symbol.address},
+                         {"size", symbol.size},
+                         {"blocks", ordered_json::array()}};
+    for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
+      const Block &block = cfg.blocks()[n];
+      ordered_json row = {{"label", Listing::label(n)}, {"address", cfg.start(block)}, {"reachable", block.reachable}};
+      if (const std::string remark = listing.remark(block); !remark.empty())
+        row["remark"] = remark;
+      row["instructions"] = ordered_json::array();
+      for (uint32_t k = block.first; k <= block.last(); ++k) {
+        const Instr &instr = cfg.instrs()[k];
+        ordered_json line = {{"address", instr.address()},
+                             {"bytes", hexBytes(instr.bytes())},
+                             {"opcode", instr.mnemonic()},
+                             {"text", listing.text(instr)}};
+        if (const std::string source = sourceOf(instr); !source.empty())
+          line["source"] = source;
+        if (!dead.empty()) {
+          const Dead &d = dead[k];
+          line["dead"] = {{"sgprs", shortList(d.active, Reg::S0, Reg::VccLo)},
+                          {"vgprs", shortList(d.active, Reg::V0, Reg::A0)},
+                          {"vgprs_all_lanes", shortList(d.all, Reg::V0, Reg::A0)},
+                          {"agprs", shortList(d.active, Reg::A0, Reg::End)}};
+          line["busy"] = shortList(d.waits.busy(), Reg::S0, Reg::End);
+          if (d.waits.anyRegister())
+            line["busy_unknown"] = true;
+        }
+        row["instructions"].push_back(std::move(line));
+      }
+      json["blocks"].push_back(std::move(row));
+    }
+    std::cout << (first_ ? "\n" : ",\n") << json.dump(1, ' ', false, ordered_json::error_handler_t::replace);
+    first_ = false;
+  }
+
+  const DisasmOptions &options_;
+  bool first_ = true;
+  const object::SourceLines *lines_ = nullptr;
+  std::map<std::string, analysis::Budget> budgets_;
+  std::map<std::string, uint64_t> kernels_;
+};
+
+} // namespace
+
+void addDisasmCommand(CLI::App &root, Invocation &invocation) {
+  CLI::App *command = root.add_subcommand("disasm", "The instructions of kernels and device functions");
+  auto options = std::make_shared<DisasmOptions>();
+  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
+      ->required()
+      ->type_name("");
+  CLI::Option *kernel = command->add_option("--kernel", options->kernel, "Only this kernel: its name, or a part of it")
+                            ->type_name("NAME");
+  command->add_option("--function", options->function, "Only this device function")
+      ->type_name("NAME")
+      ->excludes(kernel);
+  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
+      ->type_name("T");
+  CLI::Option *liveness = command->add_flag("--liveness", options->liveness,
+                                            "Before each instruction: registers that are dead, and loads in flight");
+  command->add_flag("--source", options->source, "Lines of the source, if the file has them (hipcc -g)");
+  CLI::Option *json = command->add_flag("--json", options->json, "Print JSON");
+  command
+      ->add_flag("--liveness-summary", options->summary,
+                 "Instead of instructions: how many registers are dead on average, per target")
+      ->excludes(liveness)
+      ->excludes(json);
+  command->footer(
+      "NAME may be a symbol, a name as in the source with or without arguments, or a part that only one function has.\n"
+      "Dead registers are those that the kernel has and does not need: VGPRs are counted in the lanes that EXEC has "
+      "on.");
+  command->callback([options, &invocation] { invocation.exitStatus = Disassembly(*options).run(); });
+}
+
+} // namespace luthier::cli

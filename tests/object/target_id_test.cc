@@ -1,0 +1,54 @@
+#include "object/target_id.h"
+
+#include <gtest/gtest.h>
+
+namespace luthier::object {
+namespace {
+
+std::string canonical(std::string_view text) {
+  auto id = TargetId::parse(text);
+  return id ? id->text() : id.error().message();
+}
+
+bool runsOn(std::string_view code, std::string_view agent) {
+  return compatible(*TargetId::parse(code), *TargetId::parse(agent));
+}
+
+TEST(TargetId, CanonicalSpelling) {
+  EXPECT_EQ(canonical("gfx90a"), "gfx90a");
+  EXPECT_EQ(canonical("gfx90a:xnack-:sramecc+"), "gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(canonical("gfx906+sram-ecc-xnack"), "gfx906:sramecc+:xnack-");
+  EXPECT_EQ(canonical("gfx906-xnack"), "gfx906:xnack-");
+  EXPECT_EQ(canonical("gfx9-generic:xnack+"), "gfx9-generic:xnack+");
+  EXPECT_EQ(canonical("gfx11-generic"), "gfx11-generic");
+}
+
+TEST(TargetId, RefusesWhatIsNone) {
+  for (const char *text :
+       {"", "sm_70", "gfx90a:", "gfx90a:xnack", "gfx90a:other+", "gfx90a::", "gfx90a:xnack+:", "gfx 90a"})
+    EXPECT_FALSE(TargetId::parse(text)) << text;
+}
+
+TEST(TargetId, FeaturesThatAreNotNamedFitBoth) {
+  EXPECT_TRUE(runsOn("gfx90a", "gfx90a:xnack+"));
+  EXPECT_TRUE(runsOn("gfx90a", "gfx90a:sramecc-:xnack-"));
+  EXPECT_TRUE(runsOn("gfx90a:xnack+", "gfx90a:sramecc+:xnack+"));
+  EXPECT_TRUE(runsOn("gfx90a:xnack+", "gfx90a")); // a request that leaves it open
+  EXPECT_FALSE(runsOn("gfx90a:xnack+", "gfx90a:xnack-"));
+  EXPECT_FALSE(runsOn("gfx90a:sramecc+", "gfx90a:sramecc-:xnack-"));
+  EXPECT_FALSE(runsOn("gfx90a", "gfx908"));
+}
+
+TEST(TargetId, FlagsOfTheElfHeader) {
+  EXPECT_EQ(TargetId::fromElf(0x3f, 4).text(), "gfx90a");
+  EXPECT_EQ(TargetId::fromElf(0x53f, 4).text(), "gfx90a"); // both any
+  EXPECT_EQ(TargetId::fromElf(0xe3f, 4).text(), "gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(TargetId::fromElf(0xb3f, 5).text(), "gfx90a:sramecc-:xnack+");
+  EXPECT_EQ(TargetId::fromElf(0x33f, 3).text(), "gfx90a:sramecc+:xnack+");
+  EXPECT_EQ(TargetId::fromElf(0x03f, 3).text(), "gfx90a:sramecc-:xnack-");
+  EXPECT_EQ(TargetId::fromElf(0x036, 3).text(), "gfx1030"); // has neither feature
+  EXPECT_EQ(TargetId::fromElf(0xff, 5).text(), "gfx-machine-0xff");
+}
+
+} // namespace
+} // namespace luthier::object
