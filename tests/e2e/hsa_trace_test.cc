@@ -99,8 +99,9 @@ TEST(HsaTrace, PrintsCallsWithNamesAndResults) {
 }
 
 TEST(HsaTrace, LosesNothingUnderLoad) {
-  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "code,packets", "-o", "/dev/stdout"},
-                                     {LUTHIER_PROGRAMS "/queues", "8", "250"}, 120);
+  const Outcome outcome =
+      luthierRun({"--gpu", "gfx90a", "--trace", "code,packets", "-o", "/dev/stdout"},
+                 {LUTHIER_PROGRAMS "/queues", LUTHIER_PROGRAMS "/queues_kernels.co", "8", "250"}, 120);
   EXPECT_EQ(outcome.exitCode, 0) << outcome.output.substr(outcome.output.size() -
                                                           std::min<size_t>(outcome.output.size(), 2000));
   EXPECT_THAT(outcome.output, HasSubstr("PASS"));

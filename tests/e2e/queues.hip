@@ -24,6 +24,7 @@ namespace {
   } while (0)
 
 hsa_agent_t gpu;
+const char *codeObject;
 uint64_t kernelObject;
 constexpr int kBarrierEvery = 8;
 constexpr uint32_t kSlots = 1024;
@@ -87,7 +88,7 @@ void findGpu() {
 }
 
 void loadKernel() {
-  const int file = open(SAMPLE_CODE_OBJECT, O_RDONLY);
+  const int file = open(codeObject, O_RDONLY);
   hsa_code_object_reader_t reader;
   hsa_executable_t executable;
   hsa_executable_symbol_t symbol;
@@ -102,8 +103,11 @@ void loadKernel() {
 } // namespace
 
 int main(int argc, char **argv) {
-  const int threads = argc > 1 ? atoi(argv[1]) : 8;
-  const int dispatches = argc > 2 ? atoi(argv[2]) : 12500;
+  if (argc < 2)
+    sample::fail("usage: queues CODE_OBJECT [threads] [dispatches per thread]");
+  codeObject = argv[1];
+  const int threads = argc > 2 ? atoi(argv[2]) : 8;
+  const int dispatches = argc > 3 ? atoi(argv[3]) : 12500;
   HIP_CHECK(hipInit(0));
   HSA_CHECK(hsa_init());
   findGpu();
@@ -118,7 +122,7 @@ int main(int argc, char **argv) {
     while (!stop) {
       hipModule_t module;
       hipFunction_t function;
-      HIP_CHECK(hipModuleLoad(&module, SAMPLE_CODE_OBJECT));
+      HIP_CHECK(hipModuleLoad(&module, codeObject));
       HIP_CHECK(hipModuleGetFunction(&function, module, "count"));
       HIP_CHECK(hipModuleUnload(module));
       ++loads;

@@ -1,4 +1,4 @@
-// What queues.hip launches.
-#include <hip/hip_runtime.h>
-
-extern "C" __global__ void count(unsigned long long *counter) { atomicAdd_system(counter, 1ull); }
+// What queues.hip launches, as a bare code object, which HSA and HIP both load.
+extern "C" __attribute__((global)) void count(unsigned long long *counter) {
+  __hip_atomic_fetch_add(counter, 1ull, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
+}
