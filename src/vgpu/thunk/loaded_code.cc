@@ -1,33 +1,22 @@
 #include "vgpu/thunk/loaded_code.h"
 
 #include "object/code_object.h"
+#include "support/code_object_uri.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/core.h>
 #include <link.h>
-#include <optional>
-#include <sys/uio.h>
-#include <unistd.h>
 
 namespace luthier::vgpu {
 
 namespace {
 
-constexpr size_t kMaxObjectBytes = 1ull << 30;
 constexpr size_t kMaxListEntries = 100'000;
 
-bool readMemory(uint64_t address, void *into, size_t size) {
-  iovec local{into, size};
-  iovec remote{reinterpret_cast<void *>(address), size};
-  return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == static_cast<ssize_t>(size);
-}
-
 template <typename T> bool readMemory(const void *address, T &into) {
-  return readMemory(reinterpret_cast<uint64_t>(address), &into, sizeof(T));
+  return readOwnMemory(reinterpret_cast<uint64_t>(address), &into, sizeof(T));
 }
 
 // Up to a page at a time, so that a string at the end of a mapping is still read.
@@ -36,7 +25,7 @@ std::string readString(const char *address) {
   for (uint64_t at = reinterpret_cast<uint64_t>(address); text.size() < 16384;) {
     char piece[256];
     const size_t size = std::min<uint64_t>(sizeof(piece), 4096 - at % 4096);
-    if (!readMemory(at, piece, size))
+    if (!readOwnMemory(at, piece, size))
       break;
     const size_t length = strnlen(piece, size);
     text.append(piece, length);
@@ -47,68 +36,9 @@ std::string readString(const char *address) {
   return text;
 }
 
-std::optional<uint64_t> field(std::string_view uri, std::string_view name) {
-  const size_t at = uri.find(name);
-  if (at == std::string_view::npos)
-    return std::nullopt;
-  std::string_view digits = uri.substr(at + name.size());
-  int base = 10;
-  if (digits.starts_with("0x")) {
-    digits.remove_prefix(2);
-    base = 16;
-  }
-  uint64_t value = 0;
-  if (std::from_chars(digits.data(), digits.data() + digits.size(), value, base).ec != std::errc())
-    return std::nullopt;
-  return value;
-}
-
-std::string decodePath(std::string_view encoded) {
-  std::string path;
-  for (size_t i = 0; i < encoded.size(); ++i) {
-    unsigned value = 0;
-    if (encoded[i] == '%' && i + 2 < encoded.size() &&
-        std::from_chars(encoded.data() + i + 1, encoded.data() + i + 3, value, 16).ec == std::errc()) {
-      path += static_cast<char>(value);
-      i += 2;
-    } else {
-      path += encoded[i];
-    }
-  }
-  return path;
-}
-
-std::vector<std::byte> readFile(const std::string &path, uint64_t offset, std::optional<uint64_t> size) {
-  std::vector<std::byte> bytes;
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0)
-    return bytes;
-  if (!size) {
-    const off_t end = lseek(file, 0, SEEK_END);
-    size = end > static_cast<off_t>(offset) ? static_cast<uint64_t>(end) - offset : 0;
-  }
-  if (*size <= kMaxObjectBytes) {
-    bytes.resize(*size);
-    if (pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size()))
-      bytes.clear();
-  }
-  close(file);
-  return bytes;
-}
-
-std::vector<std::byte> readUri(std::string_view uri) {
-  const std::optional<uint64_t> offset = field(uri, "offset=");
-  const std::optional<uint64_t> size = field(uri, "size=");
-  if (uri.starts_with("file://")) {
-    std::string_view path = uri.substr(7);
-    return readFile(decodePath(path.substr(0, path.find('#'))), offset.value_or(0), size);
-  }
-  if (!uri.starts_with("memory://") || !offset || !size || *size > kMaxObjectBytes)
-    return {};
-  std::vector<std::byte> bytes(*size);
-  if (!readMemory(*offset, bytes.data(), bytes.size()))
-    return {};
-  return bytes;
+std::vector<std::byte> readUri(std::string_view text) {
+  const Result<CodeObjectUri> uri = CodeObjectUri::parse(text);
+  return uri ? uri->read().value_or(std::vector<std::byte>()) : std::vector<std::byte>();
 }
 
 } // namespace

@@ -1,0 +1,99 @@
+#include "hsa/completion.h"
+
+#include "support/log.h"
+
+#include <hsa/amd_hsa_signal.h>
+
+namespace luthier::hsa {
+
+struct Completions::Watched {
+  Completions *owner;
+  QueueInfo queue;
+  AqlPacket packet; ///< with the application's signal
+  hsa_signal_t signal;
+  CompletionCallback completed;
+};
+
+Result<hsa_signal_t> Completions::takeSignal() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!freeSignals_.empty()) {
+      const hsa_signal_t signal = freeSignals_.back();
+      freeSignals_.pop_back();
+      return signal;
+    }
+  }
+  hsa_signal_t signal = {};
+  LUTHIER_TRY(call<ApiId::hsa_signal_create>(1, 0u, nullptr, &signal));
+  return signal;
+}
+
+void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
+  auto signal = takeSignal();
+  if (!signal) {
+    log::error("a kernel's completion cannot be watched: {}", signal.error().message());
+    return;
+  }
+  call<ApiId::hsa_signal_store_relaxed>(*signal, hsa_signal_value_t(1));
+  auto watched = std::unique_ptr<Watched>(new Watched{this, queue, entry.packet, *signal, std::move(entry.completed)});
+  {
+    std::lock_guard lock(mutex_);
+    ++inFlight_;
+  }
+  auto registered = call<ApiId::hsa_amd_signal_async_handler>(*signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1),
+                                                              handle, static_cast<void *>(watched.get()));
+  if (!registered) {
+    log::error("a kernel's completion cannot be watched: {}", registered.error().message());
+    std::lock_guard lock(mutex_);
+    freeSignals_.push_back(*signal);
+    --inFlight_;
+    return;
+  }
+  watched.release(); // `handle` has it now
+  entry.packet.setCompletionSignal(*signal);
+}
+
+bool Completions::handle(hsa_signal_value_t, void *data) {
+  std::unique_ptr<Watched> watched(static_cast<Watched *>(data));
+  Completions *owner = watched->owner;
+  owner->finish(std::move(watched));
+  return false; // once
+}
+
+void Completions::finish(std::unique_ptr<Watched> watched) {
+  // ROCr's own function for the times wants the agent and refuses queues without profiling; the times themselves are
+  // in the signal, where the hardware puts them.
+  const auto *ours = reinterpret_cast<const amd_signal_t *>(watched->signal.handle);
+  {
+    Interceptor::CallbackScope scope;
+    const KernelCompletion completion{watched->queue, watched->packet, ours->start_ts, ours->end_ts};
+    if (watched->completed)
+      watched->completed(completion);
+    interceptor_.kernelCompleted().raise(completion);
+  }
+  if (const hsa_signal_t signal = watched->packet.completionSignal(); signal.handle) {
+    auto *theirs = reinterpret_cast<amd_signal_t *>(signal.handle);
+    theirs->start_ts = ours->start_ts;
+    theirs->end_ts = ours->end_ts;
+    call<ApiId::hsa_signal_subtract_screlease>(signal, hsa_signal_value_t(1));
+  }
+  std::lock_guard lock(mutex_);
+  freeSignals_.push_back(watched->signal);
+  if (--inFlight_ == 0)
+    idle_.notify_all();
+}
+
+bool Completions::drain(std::chrono::milliseconds timeout) {
+  std::unique_lock lock(mutex_);
+  return idle_.wait_for(lock, timeout, [this] { return inFlight_ == 0; });
+}
+
+void Completions::releaseSignals() {
+  std::lock_guard lock(mutex_);
+  for (const hsa_signal_t signal : freeSignals_)
+    if (auto destroyed = call<ApiId::hsa_signal_destroy>(signal); !destroyed)
+      log::debug("{}", destroyed.error().message());
+  freeSignals_.clear();
+}
+
+} // namespace luthier::hsa

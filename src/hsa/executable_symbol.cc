@@ -1,0 +1,186 @@
+#include "hsa/executable_symbol.h"
+
+#include "hsa/executable.h"
+
+#include <atomic>
+
+namespace luthier::hsa {
+
+namespace {
+
+constexpr ApiId kInfo = ApiId::hsa_executable_symbol_get_info;
+constexpr std::string_view kDescriptorSuffix = ".kd";
+
+std::atomic<const DeviceFunctions *> provider = nullptr;
+
+} // namespace
+
+void setDeviceFunctions(const DeviceFunctions *functions) { provider.store(functions, std::memory_order_release); }
+const DeviceFunctions *deviceFunctions() { return provider.load(std::memory_order_acquire); }
+
+std::string_view toString(ExecutableSymbol::Kind kind) {
+  switch (kind) {
+  case ExecutableSymbol::Kind::Kernel:
+    return "kernel";
+  case ExecutableSymbol::Kind::Variable:
+    return "variable";
+  case ExecutableSymbol::Kind::DeviceFunction:
+    return "device function";
+  }
+  return "unknown";
+}
+
+bool ExecutableSymbol::isDeviceFunction() const {
+  const DeviceFunctions *functions = deviceFunctions();
+  return functions && functions->owns(raw_);
+}
+
+Result<DeviceFunctionInfo> ExecutableSymbol::deviceFunction() const {
+  LUTHIER_TRY(checkKind(Kind::DeviceFunction, "device function"));
+  return deviceFunctions()->info(raw_);
+}
+
+template <class T> Result<T> ExecutableSymbol::ask(hsa_executable_symbol_info_t attribute) const {
+  return info<kInfo, T>(attribute);
+}
+
+template <class T>
+Result<T> ExecutableSymbol::askKernel(hsa_executable_symbol_info_t attribute, std::string_view question) const {
+  LUTHIER_TRY(checkKind(Kind::Kernel, question));
+  return ask<T>(attribute);
+}
+
+Result<void> ExecutableSymbol::checkKind(Kind wanted, std::string_view question) const {
+  const Kind is = LUTHIER_TRY(kind());
+  if (is != wanted)
+    return makeErrorCode(HSA_STATUS_ERROR_INVALID_ARGUMENT, "{} is a {} and has no {}", LUTHIER_TRY(name()),
+                         toString(is), question);
+  return {};
+}
+
+Result<ExecutableSymbol::Kind> ExecutableSymbol::kind() const {
+  LUTHIER_TRY(check("asking"));
+  if (isDeviceFunction())
+    return Kind::DeviceFunction;
+  switch (const auto raw = LUTHIER_TRY(ask<hsa_symbol_kind_t>(HSA_EXECUTABLE_SYMBOL_INFO_TYPE))) {
+  case HSA_SYMBOL_KIND_KERNEL:
+    return Kind::Kernel;
+  case HSA_SYMBOL_KIND_VARIABLE:
+    return Kind::Variable;
+  case HSA_SYMBOL_KIND_INDIRECT_FUNCTION:
+    return Kind::DeviceFunction;
+  default:
+    return makeError("a symbol of the unknown kind {}", static_cast<int>(raw));
+  }
+}
+
+Result<std::string> ExecutableSymbol::name() const {
+  LUTHIER_TRY(check("asking"));
+  if (isDeviceFunction())
+    return LUTHIER_TRY(deviceFunctions()->info(raw_)).name;
+  return infoText<kInfo>(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, HSA_EXECUTABLE_SYMBOL_INFO_NAME);
+}
+
+Result<hsa_symbol_linkage_t> ExecutableSymbol::linkage() const {
+  LUTHIER_TRY(check("asking"));
+  if (isDeviceFunction())
+    return LUTHIER_TRY(deviceFunctions()->info(raw_)).linkage;
+  return ask<hsa_symbol_linkage_t>(HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE);
+}
+
+Result<bool> ExecutableSymbol::isDefinition() const {
+  LUTHIER_TRY(check("asking"));
+  if (isDeviceFunction())
+    return true;
+  return ask<bool>(HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION);
+}
+
+Result<Agent> ExecutableSymbol::agent() const {
+  LUTHIER_TRY(check("asking"));
+  if (isDeviceFunction())
+    return Agent(LUTHIER_TRY(deviceFunctions()->info(raw_)).agent);
+  return Agent(LUTHIER_TRY(ask<hsa_agent_t>(HSA_EXECUTABLE_SYMBOL_INFO_AGENT)));
+}
+
+Result<uint64_t> ExecutableSymbol::address() const {
+  switch (LUTHIER_TRY(kind())) {
+  case Kind::Kernel:
+    return ask<uint64_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT);
+  case Kind::Variable:
+    return ask<uint64_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_ADDRESS);
+  case Kind::DeviceFunction:
+    break;
+  }
+  return LUTHIER_TRY(deviceFunction()).address;
+}
+
+Result<uint64_t> ExecutableSymbol::size() const {
+  switch (LUTHIER_TRY(kind())) {
+  case Kind::Kernel:
+    return object::KernelDescriptor::kBytes;
+  case Kind::Variable:
+    return uint64_t{LUTHIER_TRY(ask<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SIZE))};
+  case Kind::DeviceFunction:
+    break;
+  }
+  return LUTHIER_TRY(deviceFunction()).size;
+}
+
+Result<LoadedCodeObject> ExecutableSymbol::loadedCodeObject() const {
+  if (LUTHIER_TRY(kind()) == Kind::DeviceFunction)
+    return LoadedCodeObject(LUTHIER_TRY(deviceFunction()).loadedCodeObject);
+  return LoadedCodeObject::containing(LUTHIER_TRY(address()));
+}
+
+Result<Executable> ExecutableSymbol::executable() const {
+  if (LUTHIER_TRY(kind()) == Kind::DeviceFunction)
+    return Executable(LUTHIER_TRY(deviceFunction()).executable);
+  return Executable::containing(LUTHIER_TRY(address()));
+}
+
+Result<std::string> ExecutableSymbol::kernelName() const {
+  LUTHIER_TRY(checkKind(Kind::Kernel, "kernel name"));
+  std::string text = LUTHIER_TRY(name());
+  if (text.ends_with(kDescriptorSuffix))
+    text.resize(text.size() - kDescriptorSuffix.size());
+  return text;
+}
+
+Result<uint64_t> ExecutableSymbol::kernelObject() const {
+  return askKernel<uint64_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, "kernel object");
+}
+
+Result<uint32_t> ExecutableSymbol::kernargSize() const {
+  return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, "kernel arguments");
+}
+
+Result<uint32_t> ExecutableSymbol::kernargAlignment() const {
+  return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, "kernel arguments");
+}
+
+Result<uint32_t> ExecutableSymbol::groupSegmentSize() const {
+  return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, "group segment");
+}
+
+Result<uint32_t> ExecutableSymbol::privateSegmentSize() const {
+  return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE, "private segment");
+}
+
+Result<object::KernelDescriptor> ExecutableSymbol::kernelDescriptor() const {
+  std::array<std::byte, object::KernelDescriptor::kBytes> bytes;
+  const uint64_t object = LUTHIER_TRY(kernelObject());
+  LUTHIER_TRY(copyMemory(bytes.data(), reinterpret_cast<const void *>(object), bytes.size()));
+  return object::KernelDescriptor::read(bytes);
+}
+
+Result<uint64_t> ExecutableSymbol::kernelEntry() const {
+  const object::KernelDescriptor descriptor = LUTHIER_TRY(kernelDescriptor());
+  return LUTHIER_TRY(kernelObject()) + static_cast<uint64_t>(descriptor.entryOffset);
+}
+
+Result<hsa_variable_segment_t> ExecutableSymbol::variableSegment() const {
+  LUTHIER_TRY(checkKind(Kind::Variable, "variable segment"));
+  return ask<hsa_variable_segment_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT);
+}
+
+} // namespace luthier::hsa

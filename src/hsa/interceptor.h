@@ -1,0 +1,177 @@
+// Stands between an application and ROCr: callbacks around every HSA call, and events of queues, packets and code.
+//
+// ROCr hands its table of function pointers to the library named by HSA_TOOLS_LIB; `install` replaces every entry by a
+// wrapper. A wrapper whose function nobody listens to costs a load and a jump. Where Luthier must change what a
+// function does (creation of queues, loading of code), a part of Luthier puts a replacement behind the wrapper, which
+// itself calls the original through `original()`.
+//
+//   Interceptor &i = Interceptor::instance();
+//   i.before<ApiId::hsa_queue_create>([](hsa_agent_t &agent, uint32_t &size, auto &&...) { size *= 2; }).keep();
+//   i.packets().subscribe([](PacketBatch &batch) { ... }).keep();
+//
+// Callbacks come on the thread that made the call, several at a time, and may call HSA: calls that they make themselves
+// are not reported.
+#pragma once
+
+#include "hsa/api.h"
+#include "hsa/event.h"
+#include "hsa/packet.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace luthier::hsa {
+
+class BlitWatch;
+class CapturedCode;
+class CodeCapture;
+class DeviceFunctions;
+class Linker;
+class QueueInterception;
+using SharedCode = std::shared_ptr<const CapturedCode>;
+
+/// A queue of the application.
+struct QueueInfo {
+  hsa_queue_t *queue = nullptr; ///< what the application has
+  hsa_queue_t *real = nullptr;  ///< what the hardware reads; the same unless packets are intercepted
+  hsa_agent_t agent = {};
+};
+
+/// A kernel dispatch that the hardware has completed.
+struct KernelCompletion {
+  const QueueInfo &queue;
+  AqlPacket packet;    ///< as it was submitted, with the application's own completion signal
+  uint64_t begin, end; ///< in ticks of HSA_SYSTEM_INFO_TIMESTAMP; 0 where ROCr does not know them
+};
+using CompletionCallback = std::function<void(const KernelCompletion &)>;
+
+/// Packets that the application has submitted and the hardware has not seen. A callback may change, insert and remove
+/// them. Order and barrier bits are the application's.
+struct PacketBatch {
+  struct Entry {
+    AqlPacket packet;
+    /// Called when a kernel dispatch has completed, before the application is told; null where nobody wants to know.
+    CompletionCallback completed = {};
+  };
+
+  const QueueInfo &queue;
+  uint64_t firstIndex; ///< of the first packet in the application's queue, before any callback changed the batch
+  std::vector<Entry> entries;
+};
+
+/// A copy or fill that ROCr has accepted (hsa/blit.h).
+struct CopyRecord {
+  ApiId call;
+  uint64_t bytes;
+};
+
+/// One finished call, for those who watch all of them.
+struct CallRecord {
+  ApiId id;
+  std::string arguments; ///< "agent=0x5581..., size=16384, ..."
+  std::string result;    ///< "HSA_STATUS_SUCCESS", a number, or empty
+  std::chrono::steady_clock::time_point begin, end;
+};
+
+class Interceptor {
+public:
+  /// The one of this process; never destroyed, since ROCr's threads outlive everything.
+  static Interceptor &instance();
+
+  /// Takes over ROCr's table. Being given it again, or another one after a shut-down, is no error.
+  Result<void> install(HsaApiTable *table);
+  /// Puts back what was there, where it is still ours.
+  void uninstall();
+  bool installed() const { return live_ != nullptr; }
+
+  const ApiTables &original() const { return original_; }
+
+  /// `callback(arguments &...)` may change the arguments. `after`: `callback(result &, arguments &...)`, without
+  /// `result` for functions that return nothing.
+  template <ApiId id, class Callback> Subscription before(Callback callback) {
+    return Hooks<id>::before.subscribe(std::move(callback));
+  }
+  template <ApiId id, class Callback> Subscription after(Callback callback) {
+    return Hooks<id>::after.subscribe(std::move(callback));
+  }
+  /// Every call of every function, after it has returned.
+  Event<const CallRecord &> &everyCall() { return everyCall_; }
+
+  Event<const SharedCode &> &codeLoaded() { return codeLoaded_; } ///< its executable is not frozen yet
+  Event<hsa_executable_t> &executableFrozen() { return executableFrozen_; }
+  Event<hsa_executable_t> &executableDestroyed() { return executableDestroyed_; } ///< before it happens
+  Event<const QueueInfo &> &queueCreated() { return queueCreated_; }
+  Event<const QueueInfo &> &queueDestroyed() { return queueDestroyed_; } ///< before it happens
+  Event<PacketBatch &> &packets() { return packets_; }
+  Event<const CopyRecord &> &copied() { return copied_; }
+  /// Every kernel dispatch of intercepted queues. PacketBatch::Entry::completed asks for a single one.
+  Event<const KernelCompletion &> &kernelCompleted() { return kernelCompleted_; }
+
+  /// Replaces what the wrapper of a function calls. For the parts of Luthier that change a function's meaning; there is
+  /// one replacement per function.
+  template <ApiId id> void replace(typename ApiCall<id>::Function function) {
+    Hooks<id>::replacement.store(function, std::memory_order_release);
+  }
+
+  BlitWatch &blit() { return *blit_; }
+  CodeCapture &code() { return *code_; }
+  DeviceFunctions &deviceFunctions() { return *deviceFunctions_; }
+  Linker &linker() { return *linker_; }
+  QueueInterception &queues() { return *queues_; }
+
+  /// Whether this thread is inside a callback; calls it makes are not reported.
+  static bool insideCallback() { return callbackDepth > 0; }
+  struct CallbackScope {
+    CallbackScope() { ++callbackDepth; }
+    ~CallbackScope() { --callbackDepth; }
+  };
+
+private:
+  Interceptor();
+
+  template <class Function> struct Signature;
+  template <ApiId id> struct Hooks;
+  template <ApiId id, class Function> struct Wrapper;
+
+  static inline thread_local int callbackDepth = 0;
+
+  std::mutex mutex_;
+  HsaApiTable *live_ = nullptr;
+  ApiTables original_;
+  ApiTables wrappers_;
+  Event<const CallRecord &> everyCall_;
+  Event<const QueueInfo &> queueCreated_, queueDestroyed_;
+  Event<PacketBatch &> packets_;
+  Event<const KernelCompletion &> kernelCompleted_;
+  Event<const SharedCode &> codeLoaded_;
+  Event<hsa_executable_t> executableFrozen_, executableDestroyed_;
+  Event<const CopyRecord &> copied_;
+  std::unique_ptr<BlitWatch> blit_;
+  std::unique_ptr<CodeCapture> code_;
+  std::unique_ptr<DeviceFunctions> deviceFunctions_;
+  std::unique_ptr<Linker> linker_;
+  std::unique_ptr<QueueInterception> queues_;
+};
+
+template <class Return, class... Args> struct Interceptor::Signature<Return (*)(Args...)> {
+  using Before = Event<Args &...>;
+  using After = Event<Return &, Args &...>;
+};
+template <class... Args> struct Interceptor::Signature<void (*)(Args...)> {
+  using Before = Event<Args &...>;
+  using After = Event<Args &...>;
+};
+
+template <ApiId id> struct Interceptor::Hooks {
+  using Function = typename ApiCall<id>::Function;
+  static inline typename Signature<Function>::Before before;
+  static inline typename Signature<Function>::After after;
+  static inline std::atomic<Function> replacement = nullptr; ///< null: the original
+};
+
+} // namespace luthier::hsa

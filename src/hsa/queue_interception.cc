@@ -1,0 +1,441 @@
+#include "hsa/queue_interception.h"
+
+#include "support/log.h"
+#include "support/thread.h"
+
+#include <algorithm>
+
+namespace luthier::hsa {
+
+namespace {
+
+/// Packets that are shown at once; more would only delay the first.
+constexpr size_t kMaxBatch = 256;
+
+/// Memory for the application's ring: any that the host and ROCr share.
+Result<hsa_region_t> hostRegion() {
+  struct Search {
+    hsa_region_t region = {};
+  } search;
+  auto visitRegion = [](hsa_region_t region, void *data) {
+    hsa_region_segment_t segment{};
+    uint32_t flags = 0;
+    const auto info = original().core.hsa_region_get_info_fn;
+    if (info(region, HSA_REGION_INFO_SEGMENT, &segment) != HSA_STATUS_SUCCESS || segment != HSA_REGION_SEGMENT_GLOBAL ||
+        info(region, HSA_REGION_INFO_GLOBAL_FLAGS, &flags) != HSA_STATUS_SUCCESS ||
+        !(flags & HSA_REGION_GLOBAL_FLAG_FINE_GRAINED))
+      return HSA_STATUS_SUCCESS;
+    static_cast<Search *>(data)->region = region;
+    return HSA_STATUS_INFO_BREAK;
+  };
+  struct Visit {
+    Search *search;
+    hsa_status_t (*visitRegion)(hsa_region_t, void *);
+  } visit{&search, visitRegion};
+  auto visitAgent = [](hsa_agent_t agent, void *data) {
+    const auto *context = static_cast<Visit *>(data);
+    hsa_device_type_t type{};
+    if (original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type) != HSA_STATUS_SUCCESS ||
+        type != HSA_DEVICE_TYPE_CPU)
+      return HSA_STATUS_SUCCESS;
+    original().core.hsa_agent_iterate_regions_fn(agent, context->visitRegion, context->search);
+    return context->search->region.handle ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
+  };
+  hsa_status_t (*agentCallback)(hsa_agent_t, void *) = visitAgent;
+  LUTHIER_TRY(call<ApiId::hsa_iterate_agents>(agentCallback, static_cast<void *>(&visit)));
+  if (!search.region.handle)
+    return makeError("no host memory region for the queue");
+  return search.region;
+}
+
+uint16_t &headerOf(void *packet) { return *static_cast<uint16_t *>(packet); }
+
+bool isWritten(const void *packet) {
+  const uint16_t header = __atomic_load_n(static_cast<const uint16_t *>(packet), __ATOMIC_ACQUIRE);
+  return (header >> HSA_PACKET_HEADER_TYPE & 0xff) != HSA_PACKET_TYPE_INVALID;
+}
+
+AqlPacket *slot(const hsa_queue_t *queue, uint64_t index) {
+  return static_cast<AqlPacket *>(queue->base_address) + (index & (queue->size - 1));
+}
+
+} // namespace
+
+hsa_status_t ShadowQueue::create(const Request &request) {
+  request_ = request;
+  // Applications compare the source of an error with the queue that they know.
+  auto report = [](hsa_status_t status, hsa_queue_t *, void *data) {
+    const auto *self = static_cast<ShadowQueue *>(data);
+    if (self->request_.callback)
+      self->request_.callback(status, self->info_.queue, self->request_.data);
+  };
+  const CoreApiTable &core = interceptor_.original().core;
+  hsa_queue_t *real = nullptr;
+  const hsa_status_t status =
+      core.hsa_queue_create_fn(request.agent, request.size, request.type, request.callback ? +report : nullptr, this,
+                               request.privateSegmentSize, request.groupSegmentSize, &real);
+  if (status != HSA_STATUS_SUCCESS)
+    return status;
+  info_ = {real, real, request.agent};
+  auto front = [&]() -> Result<hsa_queue_t *> {
+    const hsa_region_t region = LUTHIER_TRY(hostRegion());
+    LUTHIER_TRY(call<ApiId::hsa_signal_create>(0, 0u, nullptr, &doorbell_));
+    hsa_queue_t *queue = nullptr;
+    LUTHIER_TRY(call<ApiId::hsa_soft_queue_create>(region, real->size, HSA_QUEUE_TYPE_MULTI, real->features, doorbell_,
+                                                   &queue));
+    // A soft queue cannot be created with the vendor's types (cooperative), but may say that it is one.
+    queue->type = real->type;
+    return queue;
+  }();
+  if (!front) {
+    // The application still gets its queue; its packets go unseen.
+    log::error("packets of a queue cannot be intercepted: {}", front.error().message());
+    if (doorbell_.handle)
+      core.hsa_signal_destroy_fn(doorbell_);
+    doorbell_ = {};
+    return HSA_STATUS_SUCCESS;
+  }
+  info_.queue = *front;
+  return HSA_STATUS_SUCCESS;
+}
+
+hsa_status_t ShadowQueue::destroy() {
+  std::lock_guard lock(mutex_);
+  if (!info_.real)
+    return HSA_STATUS_ERROR_INVALID_QUEUE;
+  const CoreApiTable &core = interceptor_.original().core;
+  const hsa_status_t status = core.hsa_queue_destroy_fn(info_.real);
+  if (info_.queue != info_.real) {
+    core.hsa_queue_destroy_fn(info_.queue);
+    core.hsa_signal_destroy_fn(doorbell_);
+  }
+  info_.real = nullptr;
+  return status;
+}
+
+void ShadowQueue::abandon() {
+  std::lock_guard lock(mutex_);
+  info_.real = nullptr;
+}
+
+void ShadowQueue::takeBatch() {
+  const CoreApiTable &core = interceptor_.original().core;
+  PacketBatch batch{info_, next_, {}};
+  const uint64_t end = core.hsa_queue_load_write_index_scacquire_fn(info_.queue);
+  while (next_ < end && batch.entries.size() < kMaxBatch) {
+    AqlPacket *packet = slot(info_.queue, next_);
+    if (!isWritten(packet))
+      break; // reserved by another thread that is still writing; its doorbell follows
+    batch.entries.push_back({*packet, {}});
+    __atomic_store_n(&headerOf(packet), uint16_t(HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE), __ATOMIC_RELEASE);
+    ++next_;
+  }
+  if (batch.entries.empty())
+    return;
+  core.hsa_queue_store_read_index_screlease_fn(info_.queue, next_);
+  owner_.show(batch);
+  pending_ = std::move(batch.entries);
+  pendingDone_ = 0;
+}
+
+bool ShadowQueue::submitPending() {
+  const CoreApiTable &core = interceptor_.original().core;
+  hsa_queue_t *real = info_.real;
+  while (pendingDone_ < pending_.size()) {
+    const uint64_t write = core.hsa_queue_load_write_index_relaxed_fn(real);
+    const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(real);
+    const uint64_t room = real->size - (write - read);
+    const uint64_t count = std::min<uint64_t>(room, pending_.size() - pendingDone_);
+    if (count == 0)
+      return false;
+    core.hsa_queue_store_write_index_relaxed_fn(real, write + count);
+    for (uint64_t n = 0; n < count; ++n)
+      pending_[pendingDone_ + n].packet.writeTo(slot(real, write + n));
+    core.hsa_signal_store_screlease_fn(real->doorbell_signal, static_cast<hsa_signal_value_t>(write + count - 1));
+    pendingDone_ += count;
+  }
+  pending_.clear();
+  pendingDone_ = 0;
+  return true;
+}
+
+bool ShadowQueue::pass() {
+  std::lock_guard lock(mutex_);
+  while (info_.real) {
+    if (!submitPending())
+      return false;
+    takeBatch();
+    if (pending_.empty())
+      return true;
+  }
+  return true; // destroyed
+}
+
+ShadowQueue *QueueInterception::DoorbellTable::find(uint64_t handle) const {
+  if (used_.load(std::memory_order_acquire) == 0)
+    return nullptr;
+  for (size_t n = slotOf(handle), tries = 0; tries < kSlots; n = (n + 1) % kSlots, ++tries) {
+    const uint64_t found = slots_[n].handle.load(std::memory_order_acquire);
+    if (found == handle)
+      return slots_[n].queue.load(std::memory_order_acquire);
+    if (found == 0)
+      return nullptr;
+  }
+  return nullptr;
+}
+
+bool QueueInterception::DoorbellTable::insert(uint64_t handle, ShadowQueue *queue) {
+  Slot *place = nullptr; // the first that nobody uses, unless the handle has one from before
+  for (size_t n = slotOf(handle), tries = 0; tries < kSlots; n = (n + 1) % kSlots, ++tries) {
+    Slot &slot = slots_[n];
+    const uint64_t found = slot.handle.load(std::memory_order_relaxed);
+    if (found == handle)
+      place = &slot;
+    else if (!place && !slot.queue.load(std::memory_order_relaxed))
+      place = &slot;
+    if (found == handle || found == 0)
+      break;
+  }
+  if (!place)
+    return false;
+  place->queue.store(queue, std::memory_order_release);
+  place->handle.store(handle, std::memory_order_release);
+  ++used_;
+  return true;
+}
+
+void QueueInterception::DoorbellTable::erase(uint64_t handle) {
+  for (size_t n = slotOf(handle), tries = 0; tries < kSlots; n = (n + 1) % kSlots, ++tries) {
+    Slot &slot = slots_[n];
+    if (slot.handle.load(std::memory_order_relaxed) == 0)
+      return;
+    if (slot.handle.load(std::memory_order_relaxed) != handle)
+      continue;
+    // The handle stays, so that searches go on past it.
+    slot.queue.store(nullptr, std::memory_order_release);
+    --used_;
+    return;
+  }
+}
+
+QueueInterception::QueueInterception(Interceptor &interceptor) : interceptor_(interceptor), completions_(interceptor) {}
+
+QueueInterception::~QueueInterception() { stop(); }
+
+namespace {
+
+QueueInterception &queues() { return Interceptor::instance().queues(); }
+
+/// What a function does that takes a queue: the same with the real one.
+template <ApiId id, class... Args> hsa_status_t onRealQueue(const hsa_queue_t *queue, Args... args) {
+  return ApiCall<id>::entry(original())(queues().realOf(const_cast<hsa_queue_t *>(queue)), args...);
+}
+
+} // namespace
+
+void QueueInterception::start() {
+  Interceptor &i = interceptor_;
+  i.replace<ApiId::hsa_queue_create>([](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                        void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                        uint32_t privateSegment, uint32_t groupSegment, hsa_queue_t **queue) {
+    return queues().createQueue({agent, size, type, callback, data, privateSegment, groupSegment}, queue);
+  });
+  i.replace<ApiId::hsa_queue_destroy>([](hsa_queue_t *queue) { return queues().destroyQueue(queue); });
+  i.replace<ApiId::hsa_signal_store_relaxed>([](hsa_signal_t signal, hsa_signal_value_t value) {
+    if (!queues().ring(signal))
+      original().core.hsa_signal_store_relaxed_fn(signal, value);
+  });
+  i.replace<ApiId::hsa_signal_store_screlease>([](hsa_signal_t signal, hsa_signal_value_t value) {
+    if (!queues().ring(signal))
+      original().core.hsa_signal_store_screlease_fn(signal, value);
+  });
+  i.replace<ApiId::hsa_queue_inactivate>(
+      [](hsa_queue_t *queue) { return onRealQueue<ApiId::hsa_queue_inactivate>(queue); });
+  i.replace<ApiId::hsa_amd_queue_set_priority>([](hsa_queue_t *queue, hsa_amd_queue_priority_t priority) {
+    return onRealQueue<ApiId::hsa_amd_queue_set_priority>(queue, priority);
+  });
+  i.replace<ApiId::hsa_amd_queue_cu_set_mask>([](const hsa_queue_t *queue, uint32_t count, const uint32_t *mask) {
+    return onRealQueue<ApiId::hsa_amd_queue_cu_set_mask>(queue, count, mask);
+  });
+  i.replace<ApiId::hsa_amd_queue_cu_get_mask>([](const hsa_queue_t *queue, uint32_t count, uint32_t *mask) {
+    return onRealQueue<ApiId::hsa_amd_queue_cu_get_mask>(queue, count, mask);
+  });
+  i.replace<ApiId::hsa_amd_profiling_set_profiler_enabled>([](hsa_queue_t *queue, int enable) {
+    return onRealQueue<ApiId::hsa_amd_profiling_set_profiler_enabled>(queue, enable);
+  });
+  i.replace<ApiId::hsa_amd_queue_intercept_create>([](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+                                                      void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
+                                                      uint32_t privateSegment, uint32_t groupSegment,
+                                                      hsa_queue_t **queue) {
+    const hsa_status_t status = original().amd.hsa_amd_queue_intercept_create_fn(agent, size, type, callback, data,
+                                                                                 privateSegment, groupSegment, queue);
+    if (status == HSA_STATUS_SUCCESS)
+      queues().adopt(*queue, agent);
+    return status;
+  });
+  i.replace<ApiId::hsa_shut_down>([]() {
+    queues().completions_.releaseSignals(); // ROCr would call them leaked
+    return original().core.hsa_shut_down_fn();
+  });
+  std::lock_guard lock(mutex_);
+  stopping_ = false;
+}
+
+void QueueInterception::stop() {
+  std::thread pump;
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    pump = std::move(pump_);
+    // What the application has not destroyed goes down with ROCr.
+    for (auto &[queue, shadow] : shadows_) {
+      doorbells_.erase(shadow->doorbell().handle);
+      shadow->abandon();
+    }
+    shadows_.clear();
+    others_.clear();
+    waiting_.clear();
+  }
+  wake_.notify_all();
+  if (pump.joinable())
+    pump.join();
+}
+
+hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue) {
+  if (!queue)
+    return HSA_STATUS_ERROR_INVALID_ARGUMENT;
+  auto shadow = std::make_shared<ShadowQueue>(interceptor_, *this);
+  const hsa_status_t status = shadow->create(request);
+  if (status != HSA_STATUS_SUCCESS)
+    return status;
+  const QueueInfo info = shadow->info();
+  {
+    std::lock_guard lock(mutex_);
+    if (shadow->doorbell().handle && !doorbells_.insert(shadow->doorbell().handle, shadow.get())) {
+      log::error("too many queues to intercept; creating another one fails");
+      shadow->destroy();
+      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+    }
+    shadows_[info.queue] = std::move(shadow);
+  }
+  *queue = info.queue;
+  Interceptor::CallbackScope scope;
+  interceptor_.queueCreated().raise(info);
+  return HSA_STATUS_SUCCESS;
+}
+
+void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
+  auto info = std::make_unique<QueueInfo>(QueueInfo{queue, queue, agent});
+  const QueueInfo &known = *info;
+  {
+    std::lock_guard lock(mutex_);
+    others_[queue] = std::move(info);
+  }
+  {
+    auto show = [](const void *packets, uint64_t count, uint64_t index, void *data,
+                   hsa_amd_queue_intercept_packet_writer writer) {
+      PacketBatch batch{*static_cast<const QueueInfo *>(data), index, {}};
+      for (uint64_t n = 0; n < count; ++n)
+        batch.entries.push_back({static_cast<const AqlPacket *>(packets)[n], {}});
+      queues().show(batch);
+      std::vector<AqlPacket> changed;
+      for (const PacketBatch::Entry &entry : batch.entries)
+        changed.push_back(entry.packet);
+      writer(changed.data(), changed.size());
+    };
+    auto registered = call<ApiId::hsa_amd_queue_intercept_register>(
+        queue, +show, const_cast<void *>(static_cast<const void *>(&known)));
+    if (!registered)
+      log::error("packets of another tool's queue cannot be intercepted: {}", registered.error().message());
+  }
+  Interceptor::CallbackScope scope;
+  interceptor_.queueCreated().raise(known);
+}
+
+void QueueInterception::show(PacketBatch &batch) {
+  {
+    Interceptor::CallbackScope scope;
+    interceptor_.packets().raise(batch);
+  }
+  const bool watchAll = !interceptor_.kernelCompleted().empty();
+  for (PacketBatch::Entry &entry : batch.entries)
+    if (entry.packet.kernelDispatch() && (watchAll || entry.completed))
+      completions_.watch(batch.queue, entry);
+}
+
+hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
+  std::shared_ptr<ShadowQueue> shadow;
+  std::unique_ptr<QueueInfo> other;
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = shadows_.find(queue); found != shadows_.end()) {
+      shadow = std::move(found->second);
+      shadows_.erase(found);
+      doorbells_.erase(shadow->doorbell().handle);
+    } else if (auto plain = others_.find(queue); plain != others_.end()) {
+      other = std::move(plain->second);
+      others_.erase(plain);
+    }
+  }
+  if (shadow || other) {
+    Interceptor::CallbackScope scope;
+    interceptor_.queueDestroyed().raise(shadow ? shadow->info() : *other);
+  }
+  return shadow ? shadow->destroy() : interceptor_.original().core.hsa_queue_destroy_fn(queue);
+}
+
+bool QueueInterception::ring(hsa_signal_t doorbell) {
+  ShadowQueue *queue = doorbells_.find(doorbell.handle);
+  if (!queue)
+    return false;
+  // A callback that submits packets must not wait for a queue whose callbacks may be waiting for this one.
+  if (Interceptor::insideCallback() || !queue->pass())
+    passLater(queue);
+  return true;
+}
+
+hsa_queue_t *QueueInterception::realOf(hsa_queue_t *queue) {
+  std::lock_guard lock(mutex_);
+  auto found = shadows_.find(queue);
+  return found == shadows_.end() ? queue : found->second->info().real;
+}
+
+void QueueInterception::passLater(ShadowQueue *queue) {
+  std::lock_guard lock(mutex_);
+  auto found = shadows_.find(queue->info().queue);
+  if (found == shadows_.end() || stopping_)
+    return;
+  waiting_.push_back(found->second);
+  if (!pump_.joinable())
+    pump_ = std::thread([this] { runPump(); });
+  wake_.notify_one();
+}
+
+void QueueInterception::runPump() {
+  using namespace std::chrono_literals;
+  becomeInternalThread("luthier-queues");
+  constexpr auto kShortest = 20us, kLongest = 1000us;
+  auto pause = kShortest;
+  std::vector<std::weak_ptr<ShadowQueue>> full;
+  for (;;) {
+    {
+      std::unique_lock lock(mutex_);
+      if (full.empty())
+        wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      else
+        wake_.wait_for(lock, pause, [this] { return stopping_ || !waiting_.empty(); });
+      if (stopping_)
+        return;
+      full.insert(full.end(), waiting_.begin(), waiting_.end());
+      waiting_.clear();
+    }
+    const size_t before = full.size();
+    std::erase_if(full, [](const std::weak_ptr<ShadowQueue> &weak) {
+      const std::shared_ptr<ShadowQueue> queue = weak.lock();
+      return !queue || queue->pass();
+    });
+    pause = full.size() < before ? kShortest : std::min(2 * pause, kLongest);
+  }
+}
+
+} // namespace luthier::hsa

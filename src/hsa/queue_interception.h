@@ -1,0 +1,121 @@
+// Shows the packets of the application's queues to Luthier before the hardware sees them (docs/packets.md).
+//
+// An application that creates a queue gets a soft queue instead: a ring in host memory with a doorbell signal of ours.
+// The real queue is created behind it. When the application rings the doorbell, the packets that are complete are
+// taken out as a batch, shown to the callbacks, and written to the real queue. The application's indices, ring and
+// fences work as ever, because a soft queue is an ordinary queue to ROCr.
+//
+// ROCr has interception of its own (hsa_amd_queue_intercept_create). It is used for queues that another tool makes
+// that way, but not for the application's: in 5.2.3 it hands out packets one at a time, and when the real queue is full
+// it lets later packets overtake earlier ones, or fails an assertion.
+#pragma once
+
+#include "hsa/completion.h"
+#include "hsa/interceptor.h"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+namespace luthier::hsa {
+
+/// A queue with a front for the application.
+class ShadowQueue {
+public:
+  ShadowQueue(Interceptor &interceptor, QueueInterception &owner) : interceptor_(interceptor), owner_(owner) {}
+
+  struct Request {
+    hsa_agent_t agent;
+    uint32_t size;
+    hsa_queue_type32_t type;
+    void (*callback)(hsa_status_t, hsa_queue_t *, void *);
+    void *data;
+    uint32_t privateSegmentSize, groupSegmentSize;
+  };
+  /// The status is that of ROCr for the real queue; nothing is left behind when it is no success.
+  hsa_status_t create(const Request &request);
+
+  const QueueInfo &info() const { return info_; }
+  hsa_signal_t doorbell() const { return doorbell_; }
+
+  /// Passes on what the application has submitted. False when the real queue is full and some of it must wait.
+  bool pass();
+
+  hsa_status_t destroy();
+  /// Leaves the queues to ROCr.
+  void abandon();
+
+private:
+  bool submitPending();
+  void takeBatch();
+
+  Interceptor &interceptor_;
+  QueueInterception &owner_;
+  QueueInfo info_; ///< `real` is null once the queue has gone
+  Request request_ = {};
+  hsa_signal_t doorbell_ = {};
+  std::mutex mutex_;                        ///< guards what follows
+  uint64_t next_ = 0;                       ///< first packet of the application that was not taken yet
+  std::vector<PacketBatch::Entry> pending_; ///< taken and shown, not yet in the real queue
+  size_t pendingDone_ = 0;
+};
+
+class QueueInterception {
+public:
+  explicit QueueInterception(Interceptor &interceptor);
+  ~QueueInterception();
+
+  void start();
+  void stop();
+
+  hsa_status_t createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue);
+  hsa_status_t destroyQueue(hsa_queue_t *queue);
+  /// True when the signal is the doorbell of a shadow queue: the caller's store has been dealt with.
+  bool ring(hsa_signal_t doorbell);
+  /// A queue that another tool has created with ROCr's interception.
+  void adopt(hsa_queue_t *queue, hsa_agent_t agent);
+  /// Calls the callbacks for packets, and arranges for completions.
+  void show(PacketBatch &batch);
+  /// What the hardware reads; `queue` itself when it is not shadowed.
+  hsa_queue_t *realOf(hsa_queue_t *queue);
+
+private:
+  /// Doorbells by handle. Every hsa_signal_store of the process looks here, so looking takes no lock.
+  class DoorbellTable {
+  public:
+    ShadowQueue *find(uint64_t handle) const;
+    bool insert(uint64_t handle, ShadowQueue *queue); ///< false: full
+    void erase(uint64_t handle);
+
+  private:
+    static constexpr size_t kSlots = 4096;
+    struct Slot {
+      std::atomic<uint64_t> handle = 0;
+      std::atomic<ShadowQueue *> queue = nullptr;
+    };
+    static size_t slotOf(uint64_t handle) { return (handle * 0x9e3779b97f4a7c15ull) >> 52; }
+    Slot slots_[kSlots];
+    std::atomic<unsigned> used_ = 0;
+  };
+
+  void passLater(ShadowQueue *queue);
+  void runPump();
+
+  Interceptor &interceptor_;
+  Completions completions_;
+  DoorbellTable doorbells_;
+  std::mutex mutex_; ///< guards what follows
+  std::unordered_map<hsa_queue_t *, std::shared_ptr<ShadowQueue>> shadows_;
+  std::unordered_map<hsa_queue_t *, std::unique_ptr<QueueInfo>> others_;
+  // The thread that goes on where an application's thread must not wait: real queues that are full, doorbells rung
+  // inside callbacks.
+  std::condition_variable wake_;
+  std::deque<std::weak_ptr<ShadowQueue>> waiting_;
+  std::thread pump_;
+  bool stopping_ = false;
+};
+
+} // namespace luthier::hsa

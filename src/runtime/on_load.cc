@@ -1,0 +1,32 @@
+// The library that ROCr loads into the application (HSA_TOOLS_LIB): its way in and out.
+#include "hsa/interceptor.h"
+#include "runtime/hsa_trace.h"
+#include "support/log.h"
+
+#include <dlfcn.h>
+
+using namespace luthier;
+
+extern "C" {
+
+[[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
+  // ROCr unloads its tools at hsa_shut_down, while threads may still be on their way through a wrapper.
+  Dl_info self;
+  if (dladdr(reinterpret_cast<void *>(&OnLoad), &self))
+    dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
+  if (auto traced = runtime::startHsaTrace(); !traced)
+    log::error("{}", traced.error().message());
+  hsa::Interceptor &interceptor = hsa::Interceptor::instance();
+  if (auto installed = interceptor.install(table); !installed) {
+    log::error("the application runs without Luthier: {}", installed.error().message());
+    return true; // a tool that says no is closed; the table is as it was
+  }
+  return true;
+}
+
+[[gnu::visibility("default")]] void OnUnload() {
+  runtime::finishHsaTrace();
+  hsa::Interceptor::instance().uninstall();
+}
+
+} // extern "C"

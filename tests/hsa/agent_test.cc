@@ -1,0 +1,114 @@
+#include "fixture.h"
+
+#include <unordered_set>
+
+namespace luthier::hsa::test {
+namespace {
+
+using testing::HasSubstr;
+
+class AgentTest : public HsaTest {};
+
+TEST_F(AgentTest, EveryAgentIsACpuOrAGpu) {
+  const auto all = value(Agent::all()), cpus = value(Agent::cpus()), gpus = value(Agent::gpus());
+  EXPECT_EQ(gpus.size(), 1u);
+  EXPECT_GE(cpus.size(), 1u);
+  EXPECT_EQ(all.size(), cpus.size() + gpus.size());
+  EXPECT_TRUE(value(gpus[0].isGpu()));
+  EXPECT_FALSE(value(cpus[0].isGpu()));
+  EXPECT_EQ(value(cpus[0].deviceType()), HSA_DEVICE_TYPE_CPU);
+}
+
+TEST_F(AgentTest, ValuesCompareAndHash) {
+  const auto all = value(Agent::all());
+  const Agent copy = all[0];
+  EXPECT_EQ(copy, all[0]);
+  EXPECT_NE(all[0], all[1]);
+  EXPECT_TRUE((all[0] < all[1]) != (all[1] < all[0]));
+  const std::unordered_set<Agent> set(all.begin(), all.end());
+  EXPECT_EQ(set.size(), all.size());
+  EXPECT_TRUE(set.contains(copy));
+  EXPECT_TRUE(static_cast<bool>(copy));
+  EXPECT_FALSE(static_cast<bool>(Agent()));
+  EXPECT_EQ(sizeof(Agent), sizeof(hsa_agent_t) + (lifetime::kChecked ? sizeof(uint64_t) : 0));
+}
+
+TEST_F(AgentTest, GpuSaysWhatTheTopologyHas) {
+  EXPECT_EQ(value(gpu().name()), "gfx90a");
+  EXPECT_EQ(value(gpu().vendor()), "AMD");
+  EXPECT_FALSE(value(gpu().productName()).empty());
+  EXPECT_THAT(value(gpu().uuid()), HasSubstr("GPU-"));
+  EXPECT_EQ(value(gpu().profile()), HSA_PROFILE_BASE);
+  EXPECT_TRUE(value(gpu().canDispatch()));
+  EXPECT_EQ(value(gpu().waveSize()), 64u);
+  EXPECT_EQ(value(gpu().computeUnits()), 104u);
+  EXPECT_EQ(value(gpu().simdsPerComputeUnit()), 4u);
+  EXPECT_GT(value(gpu().maxWavesPerComputeUnit()), 4u);
+  EXPECT_GT(value(gpu().maxClock()), 0u);
+  EXPECT_EQ(value(gpu().maxWorkgroupSize()), 1024u);
+  EXPECT_EQ(value(gpu().maxWorkgroup())[0], 1024u);
+  EXPECT_EQ(value(gpu().maxGrid()).y, UINT32_MAX);
+  EXPECT_NE(value(gpu().chipId()), 0u);
+  EXPECT_EQ(value(gpu().node()), 1u);
+  const Agent::QueueLimits limits = value(gpu().queueLimits());
+  EXPECT_GT(limits.count, 0u);
+  EXPECT_EQ(limits.minSize, 64u);
+  EXPECT_GE(limits.maxSize, 1u << 16);
+  value(gpu().hasCooperativeQueues());
+  value(gpu().pciDomain());
+  value(gpu().pciLocation());
+}
+
+TEST_F(AgentTest, CpuIsNoGpu) {
+  EXPECT_EQ(value(cpu().vendor()), "CPU");
+  EXPECT_EQ(value(cpu().waveSize()), 0u);
+  EXPECT_EQ(value(cpu().node()), 0u);
+  EXPECT_FALSE(value(cpu().canDispatch()));
+  EXPECT_EQ(value(cpu().queueLimits()).maxSize, 0u);
+  EXPECT_TRUE(value(cpu().isas()).empty());
+  EXPECT_THAT(errorOf(cpu().isa()), HasSubstr("has no ISA"));
+  EXPECT_THAT(errorOf(cpu().target()), HasSubstr("has no ISA"));
+  EXPECT_THAT(errorOf(cpu().hasCooperativeQueues()), HasSubstr("HSA_STATUS_ERROR_INVALID_ARGUMENT"));
+}
+
+TEST_F(AgentTest, ErrorsCarryRocrsText) {
+  const Result<std::string> name = Agent().name();
+  ASSERT_FALSE(name);
+  EXPECT_EQ(name.error().code(), HSA_STATUS_ERROR_INVALID_AGENT);
+  EXPECT_EQ(name.error().message(), "hsa_agent_get_info: HSA_STATUS_ERROR_INVALID_AGENT: The agent is invalid.");
+  EXPECT_THAT(errorOf(Agent().isas()), HasSubstr("hsa_agent_iterate_isas: HSA_STATUS_ERROR_INVALID_AGENT"));
+  EXPECT_THAT(errorOf(Agent().memoryPools()), HasSubstr("HSA_STATUS_ERROR_INVALID_AGENT"));
+}
+
+TEST_F(AgentTest, IsaLeadsToTheTarget) {
+  const Isa isa = value(gpu().isa());
+  EXPECT_EQ(value(isa.name()), "amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-");
+  EXPECT_EQ(value(isa.targetId()), "gfx90a:sramecc+:xnack-");
+  const luthier::isa::Target *target = value(isa.target());
+  EXPECT_EQ(target->name, "gfx90a");
+  EXPECT_EQ(value(gpu().target()), target);
+  EXPECT_EQ(value(isa.wavefrontSizes()), std::vector<uint32_t>{64});
+  EXPECT_EQ(value(isa.maxWorkgroupSize()), 1024u);
+  EXPECT_EQ(value(isa.maxWorkgroup())[2], 1024u);
+  EXPECT_EQ(value(isa.maxGrid()).x, UINT32_MAX);
+  EXPECT_TRUE(value(isa.hasFastF16()));
+  EXPECT_TRUE(value(isa.supports(HSA_PROFILE_BASE)));
+  EXPECT_FALSE(value(isa.supports(HSA_PROFILE_FULL)));
+}
+
+TEST_F(AgentTest, IsasAreFoundByName) {
+  const Isa isa = value(Isa::fromName("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"));
+  EXPECT_EQ(isa, value(gpu().isa()));
+  // ROCr has targets that Luthier does not.
+  const Isa other = value(Isa::fromName("amdgcn-amd-amdhsa--gfx700"));
+  EXPECT_EQ(value(other.targetId()), "gfx700");
+  EXPECT_THAT(errorOf(other.target()), HasSubstr("'gfx700' is unknown"));
+  EXPECT_THAT(
+      errorOf(Isa::fromName("amdgcn-amd-amdhsa--gfx1")),
+      testing::AllOf(HasSubstr("ISA 'amdgcn-amd-amdhsa--gfx1'"), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA_NAME")));
+  EXPECT_THAT(errorOf(Isa().name()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA"));
+  EXPECT_THAT(errorOf(Isa().wavefrontSizes()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA"));
+}
+
+} // namespace
+} // namespace luthier::hsa::test

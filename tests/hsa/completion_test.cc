@@ -1,0 +1,142 @@
+// Kernel completions: everybody is told, the application last.
+#include "fixture.h"
+
+#include <atomic>
+#include <thread>
+
+namespace luthier::hsa::test {
+namespace {
+
+class CompletionTest : public HsaTest {
+protected:
+  static Interceptor &interceptor() { return Interceptor::instance(); }
+  static void waitUntil(const std::function<bool()> &condition) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!condition() && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    EXPECT_TRUE(condition());
+  }
+
+  Kernels kernels{gpu()};
+};
+
+TEST_F(CompletionTest, ApplicationIsToldLastWithTheSameTimes) {
+  const AppSignal done(1);
+  std::atomic<int> calls = 0;
+  uint64_t begin = 0, end = 0;
+  AqlPacket seen;
+  hsa_signal_value_t atCallback = -1;
+  uint64_t *counter = kernels.shared<uint64_t>(), countAtCallback = 0;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+    begin = completion.begin;
+    end = completion.end;
+    seen = completion.packet;
+    atCallback = done.load();
+    countAtCallback = *counter;
+    ++calls;
+  });
+  AppQueue queue(gpu(), 64);
+  const AqlPacket packet = kernels.dispatch("count", done, 64, counter);
+  queue.submit(packet);
+  ASSERT_TRUE(done.waitFor(0));
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(seen, packet); // with the application's signal
+  EXPECT_EQ(atCallback, 1);
+  EXPECT_EQ(countAtCallback, 64u);
+  EXPECT_EQ(done.load(), 0); // decremented once
+  EXPECT_GT(begin, 0u);
+  EXPECT_LE(begin, end);
+  hsa_amd_profiling_dispatch_time_t times = {};
+  EXPECT_EQ(hsa_amd_profiling_get_dispatch_time(gpu().raw(), done, &times), HSA_STATUS_SUCCESS);
+  EXPECT_GT(times.start, 0u);
+  EXPECT_LE(times.start, times.end);
+}
+
+TEST_F(CompletionTest, SignalIsNotNeeded) {
+  std::atomic<int> calls = 0;
+  std::atomic<uint64_t> signal = 1;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+    signal = completion.packet.completionSignal().handle;
+    ++calls;
+  });
+  AppQueue queue(gpu(), 64);
+  queue.submit(barrier({}, {})); // not a kernel
+  queue.submit(kernels.dispatch("count", {}, 1, kernels.shared<uint64_t>()));
+  waitUntil([&] { return calls == 1; });
+  EXPECT_EQ(signal, 0u);
+}
+
+TEST_F(CompletionTest, OneEntryAsksForItself) {
+  std::atomic<int> calls = 0;
+  std::atomic<uint64_t> kernarg = 0;
+  auto subscription = interceptor().packets().subscribe([&](PacketBatch &batch) {
+    for (PacketBatch::Entry &entry : batch.entries)
+      if (entry.packet.kernelDispatch() && entry.packet.kernelDispatch()->reserved2 == 7)
+        entry.completed = [&](const KernelCompletion &completion) {
+          kernarg = reinterpret_cast<uint64_t>(completion.packet.kernelDispatch()->kernarg_address);
+          ++calls;
+        };
+  });
+  AppQueue queue(gpu(), 64);
+  const AppSignal done(3);
+  auto *counter = kernels.shared<uint64_t>();
+  AqlPacket marked = kernels.dispatch("count", done, 1, counter);
+  marked.kernelDispatch()->reserved2 = 7;
+  queue.submit(kernels.dispatch("count", done, 1, counter));
+  queue.submit(marked);
+  queue.submit(kernels.dispatch("count", done, 1, counter));
+  ASSERT_TRUE(done.waitFor(0));
+  EXPECT_EQ(calls, 1);
+  EXPECT_EQ(kernarg, reinterpret_cast<uint64_t>(marked.kernelDispatch()->kernarg_address));
+  EXPECT_EQ(*counter, 3u);
+}
+
+TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {
+  auto *counter = kernels.shared<uint64_t>();
+  const AppSignal done(1);
+  const AqlPacket second = kernels.dispatch("count", done, 1, counter);
+  AppQueue *queue = nullptr;
+  std::atomic<int> calls = 0;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+    if (++calls > 1)
+      return;
+    uint32_t node = 0;
+    EXPECT_EQ(hsa_agent_get_info(completion.queue.agent, HSA_AGENT_INFO_NODE, &node), HSA_STATUS_SUCCESS);
+    queue->submit(second);
+  });
+  AppQueue own(gpu(), 64);
+  queue = &own;
+  own.submit(kernels.dispatch("count", {}, 1, counter));
+  ASSERT_TRUE(done.waitFor(0));
+  EXPECT_EQ(*counter, 2u);
+  EXPECT_EQ(calls, 2);
+}
+
+TEST_F(CompletionTest, ManyThreadsManyKernels) {
+  std::atomic<uint64_t> calls = 0;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  constexpr int threads = 4, each = 400;
+  const AppSignal done(threads * each / 2);
+  auto *counter = kernels.shared<uint64_t>();
+  const AqlPacket silent = kernels.dispatch("count", {}, 1, counter),
+                  telling = kernels.dispatch("count", done, 1, counter);
+  std::vector<std::thread> running;
+  for (int t = 0; t < threads; ++t)
+    running.emplace_back([&] {
+      AppQueue queue(gpu(), 64);
+      for (int n = 0; n < each; ++n)
+        queue.submit(n % 2 ? telling : silent);
+      const AppSignal last(1);
+      queue.submit(barrier({}, last));
+      EXPECT_TRUE(last.waitFor(0));
+    });
+  for (std::thread &thread : running)
+    thread.join();
+  ASSERT_TRUE(done.waitFor(0));
+  waitUntil([&] { return calls == threads * each; });
+  EXPECT_EQ(*counter, static_cast<uint64_t>(threads * each));
+  EXPECT_EQ(done.load(), 0);
+}
+
+} // namespace
+} // namespace luthier::hsa::test

@@ -1,0 +1,100 @@
+#include "fixture.h"
+
+#include <atomic>
+#include <thread>
+
+namespace luthier::hsa::test {
+namespace {
+
+using testing::HasSubstr;
+
+class SignalTest : public HsaTest {};
+
+TEST_F(SignalTest, ValuesChange) {
+  const OwnedSignal signal = value(Signal::create(5));
+  EXPECT_EQ(signal->load(), 5);
+  signal->store(-7);
+  EXPECT_EQ(signal->load(), -7);
+  signal->add(10);
+  EXPECT_EQ(signal->load(), 3);
+  signal->subtract(1);
+  EXPECT_EQ(signal->load(), 2);
+  EXPECT_EQ(signal->exchange(8), 2);
+  EXPECT_EQ(signal->compareExchange(1, 100), 8);
+  EXPECT_EQ(signal->load(), 8);
+  EXPECT_EQ(signal->compareExchange(8, 100), 8);
+  EXPECT_EQ(signal->load(), 100);
+}
+
+TEST_F(SignalTest, ConsumersCanBeNamed) {
+  const Agent consumers[] = {gpu(), cpu()};
+  EXPECT_EQ(value(Signal::create(1, consumers))->load(), 1);
+}
+
+TEST_F(SignalTest, WaitsForEachCondition) {
+  const OwnedSignal signal = value(Signal::create(4));
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_EQ, 4), 4);
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_NE, 5), 4);
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_LT, 5), 4);
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_GTE, 4, 1s, HSA_WAIT_STATE_ACTIVE), 4);
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_EQ, 5, 1ms), std::nullopt);
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_LT, 4, 0ms), std::nullopt);
+  std::thread other([&] { signal->store(0); });
+  EXPECT_EQ(signal->wait(HSA_SIGNAL_CONDITION_LT, 1, kPatience), 0);
+  other.join();
+}
+
+TEST_F(SignalTest, HandlersRunUntilTheySayNo) {
+  const OwnedSignal signal = value(Signal::create(1)), done = value(Signal::create(1));
+  auto calls = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> kept = calls;
+  succeed(signal->onCondition(HSA_SIGNAL_CONDITION_LT, 1, [calls, raw = signal.get(), d = done.get()](auto now) {
+    EXPECT_EQ(now, 0);
+    const bool again = ++*calls < 3;
+    raw.store(again ? 0 : 1);
+    if (!again)
+      d.store(0);
+    return again;
+  }));
+  signal->store(0);
+  EXPECT_EQ(done->wait(HSA_SIGNAL_CONDITION_EQ, 0, kPatience), 0);
+  EXPECT_EQ(*calls, 3);
+  calls.reset();
+  const auto end = std::chrono::steady_clock::now() + kPatience; // it is freed just after it has returned
+  while (!kept.expired() && std::chrono::steady_clock::now() < end)
+    std::this_thread::yield();
+  EXPECT_TRUE(kept.expired());
+}
+
+TEST_F(SignalTest, ErrorsCarryRocrsText) {
+  EXPECT_THAT(errorOf(Signal().destroy()), HasSubstr("hsa_signal_destroy: HSA_STATUS_ERROR_INVALID_ARGUMENT"));
+  bool freed = false;
+  auto token = std::shared_ptr<void>(nullptr, [&](void *) { freed = true; });
+  EXPECT_THAT(
+      errorOf(Signal().onCondition(HSA_SIGNAL_CONDITION_EQ, 0, [token = std::move(token)](auto) { return false; })),
+      HasSubstr("hsa_amd_signal_async_handler: "));
+  EXPECT_TRUE(freed);
+  const OwnedSignal signal = value(Signal::create(1));
+  EXPECT_THAT(errorOf(signal->dispatchTimes(cpu())), HasSubstr("HSA_STATUS_ERROR_INVALID_AGENT"));
+}
+
+TEST_F(SignalTest, OwnershipEndsOnce) {
+  OwnedSignal signal = value(Signal::create(1));
+  const Signal plain = signal.release();
+  EXPECT_FALSE(static_cast<bool>(signal));
+  EXPECT_EQ(plain.load(), 1);
+  OwnedSignal again(plain);
+  OwnedSignal moved = std::move(again);
+  EXPECT_EQ(*moved, plain);
+  succeed(moved.destroy());
+  succeed(moved.destroy());
+}
+
+TEST_F(SignalTest, ClockRuns) {
+  EXPECT_GT(value(timestampFrequency()), 1'000'000u);
+  const uint64_t before = value(timestamp());
+  EXPECT_GE(value(timestamp()), before);
+}
+
+} // namespace
+} // namespace luthier::hsa::test
