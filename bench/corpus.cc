@@ -1,9 +1,9 @@
 // corpus: every kernel and function of a library, for all its targets: decode, control flow, liveness.
 //
-// Prints per target the number of kernels and instructions, failures, seconds, and how the time compares with that which
-// LLVM takes to disassemble the same bytes, both on one core. "Plain" is MCDisassembler::getInstruction alone, without
-// printing, which is the least that any reader of this code has to pay. Work is done function by function and the two
-// are timed in turns, so that neither profits from warm caches or a quieter machine.
+// Prints per target the number of kernels and instructions, failures, seconds, and how the time compares with that
+// which LLVM takes to disassemble the same bytes, both on one core. "Plain" is MCDisassembler::getInstruction alone,
+// without printing, which is the least that any reader of this code has to pay. Work is done function by function and
+// the two are timed in turns, so that neither profits from warm caches or a quieter machine.
 //
 //   corpus FILE [--target T] [--budget] [--repeat N]
 
@@ -98,8 +98,7 @@ void analyse(const object::CodeObject &object, const Options &options, Totals &t
     }
     const analysis::Cfg &cfg = (*function)->cfg();
     const bool calls = analysis::ScalarValues::needed(cfg.instrs());
-    const auto liveness =
-        analysis::Liveness::compute(cfg, calls ? summaries.context() : analysis::LivenessContext());
+    const auto liveness = analysis::Liveness::compute(cfg, calls ? summaries.context() : analysis::LivenessContext());
     totals.analysis += seconds(Clock::now() - decoded);
 
     if (const auto fine = analysis::verify(cfg); !fine)
@@ -129,12 +128,12 @@ void print(const std::string &target, const Totals &t, const Options &options) {
              t.instructions, t.blocks, t.failures, ours, t.llvm, t.llvm > 0 ? ours / t.llvm : 0);
   if (options.budget && t.budget.points) {
     const auto points = static_cast<double>(t.budget.points);
-    fmt::print("{:<16} dead per point: {:.1f} SGPRs, {:.1f} VGPRs in active lanes, {:.1f} in all; with 4 SGPRs and 2 VGPRs: "
-               "{:.1f}% of points dead, {:.1f}% free of loads in flight; not set up at entry: {}\n",
-               "", static_cast<double>(t.budget.deadSgprs) / points, static_cast<double>(t.budget.deadVgprs) / points,
-               static_cast<double>(t.budget.deadVgprsWave) / points,
-               100.0 * static_cast<double>(t.budget.enough) / points,
-               100.0 * static_cast<double>(t.budget.enoughFree) / points, t.budget.undefinedAtEntry);
+    fmt::print(
+        "{:<16} dead per point: {:.1f} SGPRs, {:.1f} VGPRs in active lanes, {:.1f} in all; with 4 SGPRs and 2 VGPRs: "
+        "{:.1f}% of points dead, {:.1f}% free of loads in flight; not set up at entry: {}\n",
+        "", static_cast<double>(t.budget.deadSgprs) / points, static_cast<double>(t.budget.deadVgprs) / points,
+        static_cast<double>(t.budget.deadVgprsWave) / points, 100.0 * static_cast<double>(t.budget.enough) / points,
+        100.0 * static_cast<double>(t.budget.enoughFree) / points, t.budget.undefinedAtEntry);
   }
 }
 
@@ -188,8 +187,8 @@ int run(const Options &options) {
   print("all", all, {});
   fmt::print("calls: {} direct, {} indirect; jumps to unknown places: {}\n", all.directCalls, all.indirectCalls,
              all.unknownExits);
-  fmt::print("of our seconds, decoding and control flow {:.2f}, liveness {:.2f}; {:.1f} s in all with checks\n", all.decode,
-             all.analysis, seconds(Clock::now() - begin));
+  fmt::print("of our seconds, decoding and control flow {:.2f}, liveness {:.2f}; {:.1f} s in all with checks\n",
+             all.decode, all.analysis, seconds(Clock::now() - begin));
   return failures + all.failures ? 1 : 0;
 }
 

@@ -55,10 +55,12 @@ public:
   /// A node and all it can reach, itself first.
   std::vector<uint32_t> reachable(uint32_t node) const;
 
+  /// Nodes that a node can call or jump to itself, those of indirect calls included.
+  std::vector<uint32_t> successors(uint32_t node) const;
+
 private:
   void findComponents();
   void summarize();
-  std::vector<uint32_t> successors(uint32_t node) const;
 
   std::vector<CallNode> nodes_;
   std::vector<CallSite> sites_;

@@ -17,6 +17,7 @@ namespace luthier::cli {
 namespace {
 
 constexpr std::string_view thunkName = "libhsakmt.so.1";
+constexpr std::string_view runtimeName = "libluthier.so";
 constexpr std::string_view shimName = "libluthier-kfd-shim.so";
 
 // Served by the shim, so that rocm_agent_enumerator (and hipcc through it) reports the virtual GPUs. See
@@ -28,14 +29,14 @@ std::string_view lookUp(const Environment &environment, std::string_view name) {
   return it == environment.end() ? std::string_view() : std::string_view(it->second);
 }
 
-// `list` with `item` at its front, and nowhere else: running luthier under luthier does not pile up.
-std::string prepend(std::string_view item, std::string_view list, std::string_view separators) {
+// `list` with `item` at its front, and nowhere else: running luthier under luthier does not pile up. Joined by `joint`.
+std::string prepend(std::string_view item, std::string_view list, std::string_view separators, char joint = ':') {
   std::string result(item);
   while (!list.empty()) {
     size_t end = list.find_first_of(separators);
     std::string_view head = list.substr(0, end);
     if (!head.empty() && head != item) {
-      result += ':';
+      result += joint;
       result += head;
     }
     list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
@@ -52,16 +53,48 @@ Result<std::vector<std::string>> parseGpuList(std::string_view list) {
   return names;
 }
 
-Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder) {
+namespace {
+
+// The first of the folders, given relative to the program's, that has the file.
+Result<std::filesystem::path> findFolder(const std::filesystem::path &programFolder,
+                                         std::initializer_list<std::string_view> folders, std::string_view file,
+                                         std::string_view what) {
   std::string tried;
-  for (const char *relative : {"../lib/vgpu", "../lib/luthier/vgpu"}) {
+  for (const std::string_view relative : folders) {
     std::filesystem::path folder = (programFolder / relative).lexically_normal();
     std::error_code failed;
-    if (std::filesystem::exists(folder / thunkName, failed))
+    if (std::filesystem::exists(folder / file, failed))
       return folder;
     tried += fmt::format("{}{}", tried.empty() ? "" : " nor in ", folder.string());
   }
-  return makeError("the virtual GPU ({}) is neither in {}: is the build complete?", thunkName, tried);
+  return makeError("{} ({}) is neither in {}: is the build complete?", what, file, tried);
+}
+
+} // namespace
+
+Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder) {
+  return findFolder(programFolder, {"../lib/vgpu", "../lib/luthier/vgpu"}, thunkName, "the virtual GPU");
+}
+
+Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFolder) {
+  return LUTHIER_TRY(findFolder(programFolder, {"../lib", "../lib/luthier"}, runtimeName, "the runtime")) / runtimeName;
+}
+
+Environment runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
+  Environment set;
+  // ROCr splits the list at spaces and takes a backslash for "the next character as it is".
+  std::string library;
+  for (const char c : run.library.string()) {
+    if (c == ' ' || c == '"' || c == '\\')
+      library += '\\';
+    library += c;
+  }
+  set["HSA_TOOLS_LIB"] = prepend(library, lookUp(current, "HSA_TOOLS_LIB"), " ", ' ');
+  if (!run.trace.empty())
+    set["LUTHIER_TRACE"] = run.trace;
+  if (run.outputFile)
+    set["LUTHIER_TRACE_FILE"] = run.outputFile->string();
+  return set;
 }
 
 Result<std::filesystem::path> programFolder() {

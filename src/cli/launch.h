@@ -1,4 +1,5 @@
-// How an application is put on a virtual GPU: the environment that makes the unmodified ROCr load our thunk.
+// How Luthier gets into an application: the environment that makes the unmodified ROCr load our thunk (a virtual GPU)
+// and our runtime (as a tool).
 //
 // Everything is done through the environment of the application, which its children inherit on purpose: a script,
 // mpirun or make run under `luthier run` brings its GPU programs along. Nothing stays behind in this process, which
@@ -46,6 +47,18 @@ using Environment = std::map<std::string, std::string, std::less<>>;
 
 // The variables to set on top of `current` for such a run. Variables that hold lists keep what was in them.
 Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current);
+
+// The library that ROCr loads into the application, of a build tree or of an installation.
+Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFolder);
+
+struct RuntimeRun {
+  std::filesystem::path library;
+  std::string trace = {};                               // a list of what to trace; empty: nothing
+  std::optional<std::filesystem::path> outputFile = {}; // absolute
+};
+
+// The variables to set on top of `current` for Luthier to be in the application. Other tools of ROCr's stay.
+Environment runtimeEnvironment(const RuntimeRun &run, const Environment &current);
 
 Environment currentEnvironment();
 

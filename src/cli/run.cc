@@ -33,6 +33,8 @@ struct RunOptions {
   std::string traceKernel;
   std::string traceWave;
   bool strictWaits = false;
+  std::string trace;
+  std::string outputFile;
 };
 
 // CLI11 knows nothing of what stands behind the `--`.
@@ -67,6 +69,16 @@ std::string validWaves(const std::string &text) {
   return fmt::format("'{}' is no wave: expected a number, or a range such as 4-7", text);
 }
 
+std::string validTrace(const std::string &text) {
+  const Result<std::vector<std::string>> parts = env::splitList(text, "--trace");
+  if (!parts)
+    return parts.error().message();
+  for (const std::string &part : *parts)
+    if (part != "hsa" && part != "api" && part != "code" && part != "queues" && part != "packets")
+      return fmt::format("'{}' cannot be traced; known: hsa, or its parts api, code, queues, packets", part);
+  return "";
+}
+
 // Empty: the real GPU.
 Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
   if (!options.gpus.empty())
@@ -80,7 +92,29 @@ Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
   return std::vector<std::string>{"gfx90a"};
 }
 
+Result<void> setEnvironment(const Environment &variables) {
+  for (const auto &[name, value] : variables) {
+    log::debug("{}={}", name, value);
+    if (::setenv(name.c_str(), value.c_str(), 1) != 0)
+      return makeError("cannot set {}: {}", name, std::strerror(errno));
+  }
+  return {};
+}
+
+// What is to be done inside the application, real or virtual GPU alike.
+Result<void> prepareRuntime(const RunOptions &options) {
+  if (options.trace.empty())
+    return {};
+  RuntimeRun run;
+  run.library = LUTHIER_TRY(findRuntime(LUTHIER_TRY(programFolder())));
+  run.trace = options.trace;
+  if (!options.outputFile.empty())
+    run.outputFile = LUTHIER_TRY(createStatsFile(options.outputFile));
+  return setEnvironment(runtimeEnvironment(run, currentEnvironment()));
+}
+
 Result<void> prepare(const RunOptions &options) {
+  LUTHIER_TRY(prepareRuntime(options));
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits)
@@ -101,12 +135,7 @@ Result<void> prepare(const RunOptions &options) {
   run.traceKernel = options.traceKernel;
   run.traceWave = options.traceWave;
   run.strictWaits = options.strictWaits;
-  for (const auto &[name, value] : LUTHIER_TRY(virtualEnvironment(run, currentEnvironment()))) {
-    log::debug("{}={}", name, value);
-    if (::setenv(name.c_str(), value.c_str(), 1) != 0)
-      return makeError("cannot set {}: {}", name, std::strerror(errno));
-  }
-  return {};
+  return setEnvironment(LUTHIER_TRY(virtualEnvironment(run, currentEnvironment())));
 }
 
 // Returns only if the application could not be started.
@@ -166,6 +195,17 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->needs(trace);
   command->add_flag("--strict-waits", options->strictWaits,
                     "Stop a kernel that uses a loaded value before s_waitcnt says that it has arrived");
+  CLI::Option *hsaTrace =
+      command
+          ->add_option(
+              "--trace", options->trace,
+              "Print what the application asks of ROCr as it happens: hsa, or some of its parts,\nseparated by "
+              "commas: api, code, queues, packets")
+          ->type_name("WHAT")
+          ->check(validTrace);
+  command->add_option("-o,--output", options->outputFile, "Write the trace to FILE instead of stderr")
+      ->type_name("FILE")
+      ->needs(hsaTrace);
   command->footer(
       "APP's exit code, output and signals are its own. luthier itself ends with 2 for a wrong option, 125 if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");

@@ -7,6 +7,7 @@
 
 #include "hsa/interceptor.h"
 #include "hsa/stored_bytes.h"
+#include "isa/decode.h"
 #include "object/code_object.h"
 
 #include <map>
@@ -46,6 +47,9 @@ public:
   /// The kernel whose descriptor is at a loaded address (the kernel object of a packet).
   const object::Symbol *kernelOf(uint64_t kernelObject) const;
 
+  /// A function's instructions at their loaded addresses; hsa/instr.h has more comfortable ways.
+  Result<std::shared_ptr<const isa::InstrSequence>> instructions(const object::Symbol &function) const;
+
 private:
   friend class CodeCapture;
   CapturedCode(StoredBytes storage) : storage_(std::move(storage)) {}
@@ -59,6 +63,9 @@ private:
   mutable std::once_flag parsed_;
   mutable std::optional<Result<object::CodeObject>> object_;
   mutable std::unordered_map<uint64_t, const object::Symbol *> kernels_; ///< by the descriptor's address in the file
+  mutable std::mutex decodeMutex_;                                       ///< guards what follows
+  mutable std::unique_ptr<isa::Decoder> decoder_;
+  mutable std::unordered_map<const object::Symbol *, std::shared_ptr<const isa::InstrSequence>> decoded_;
 };
 
 class CodeCapture {

@@ -10,8 +10,7 @@
 //   i.packets().subscribe([](PacketBatch &batch) { ... }).keep();
 //
 // Callbacks come on the thread that made the call, several at a time, and may call HSA: calls that they make themselves
-// are not reported. To see packets, subscribe before the application creates its queues, that is when the tool is
-// loaded.
+// are not reported.
 #pragma once
 
 #include "hsa/api.h"
@@ -28,8 +27,10 @@
 
 namespace luthier::hsa {
 
+class BlitWatch;
 class CapturedCode;
 class CodeCapture;
+class DeviceFunctions;
 class Linker;
 class QueueInterception;
 using SharedCode = std::shared_ptr<const CapturedCode>;
@@ -61,6 +62,12 @@ struct PacketBatch {
   const QueueInfo &queue;
   uint64_t firstIndex; ///< of the first packet in the application's queue, before any callback changed the batch
   std::vector<Entry> entries;
+};
+
+/// A copy or fill that ROCr has accepted (hsa/blit.h).
+struct CopyRecord {
+  ApiId call;
+  uint64_t bytes;
 };
 
 /// One finished call, for those who watch all of them.
@@ -101,6 +108,7 @@ public:
   Event<const QueueInfo &> &queueCreated() { return queueCreated_; }
   Event<const QueueInfo &> &queueDestroyed() { return queueDestroyed_; } ///< before it happens
   Event<PacketBatch &> &packets() { return packets_; }
+  Event<const CopyRecord &> &copied() { return copied_; }
   /// Every kernel dispatch of intercepted queues. PacketBatch::Entry::completed asks for a single one.
   Event<const KernelCompletion &> &kernelCompleted() { return kernelCompleted_; }
 
@@ -110,7 +118,9 @@ public:
     Hooks<id>::replacement.store(function, std::memory_order_release);
   }
 
+  BlitWatch &blit() { return *blit_; }
   CodeCapture &code() { return *code_; }
+  DeviceFunctions &deviceFunctions() { return *deviceFunctions_; }
   Linker &linker() { return *linker_; }
   QueueInterception &queues() { return *queues_; }
 
@@ -140,7 +150,10 @@ private:
   Event<const KernelCompletion &> kernelCompleted_;
   Event<const SharedCode &> codeLoaded_;
   Event<hsa_executable_t> executableFrozen_, executableDestroyed_;
+  Event<const CopyRecord &> copied_;
+  std::unique_ptr<BlitWatch> blit_;
   std::unique_ptr<CodeCapture> code_;
+  std::unique_ptr<DeviceFunctions> deviceFunctions_;
   std::unique_ptr<Linker> linker_;
   std::unique_ptr<QueueInterception> queues_;
 };

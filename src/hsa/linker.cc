@@ -1,11 +1,9 @@
 #include "hsa/linker.h"
 
-#include "analysis/callgraph.h"
-#include "analysis/resources.h"
 #include "support/log.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
 
 #include <sys/stat.h>
 
@@ -194,9 +192,9 @@ const StoredBytes *Linker::originalOf(hsa_loaded_code_object_t handle) const {
   return nullptr;
 }
 
-std::vector<Linker::Definition> Linker::definitions(hsa_executable_t executable, hsa_agent_t agent,
-                                                    const std::string &name) const {
-  std::vector<Definition> strong, weak;
+std::vector<LinkedFunction> Linker::definitions(hsa_executable_t executable, hsa_agent_t agent,
+                                                const std::string &name) const {
+  std::vector<LinkedFunction> strong, weak;
   for (const SharedCode &code : interceptor_.code().of(executable)) {
     if (code->agent().handle != agent.handle || !code->object())
       continue;
@@ -244,7 +242,7 @@ hsa_status_t Linker::finish(hsa_executable_t executable) {
     return HSA_STATUS_SUCCESS;
   auto done = writeAddresses(executable, state->second);
   if (done)
-    done = propagateNeeds(executable, state->second);
+    done = propagateNeeds(state->second);
   if (done)
     return HSA_STATUS_SUCCESS;
   log::error("code objects cannot be linked: {}", done.error().message());
@@ -270,90 +268,9 @@ Result<void> Linker::writeAddresses(hsa_executable_t executable, const State &st
 
 namespace {
 
-/// The functions of several code objects, and the way from one to the other through linked references.
-class ForeignCalls {
-public:
-  /// `provider(code, slot)`: what the loader has put into the place at `slot`, if it is in another object.
-  using Provider = std::function<std::pair<SharedCode, const object::Symbol *>(const SharedCode &, uint64_t slot)>;
-  explicit ForeignCalls(Provider provider) : provider_(std::move(provider)) {}
-
-  struct Found {
-    analysis::Resources resources; ///< of the kernel itself and all it reaches
-    bool foreign = false;          ///< whether it reaches another object
-  };
-  Result<Found> reachableFrom(const SharedCode &code, const object::Symbol &kernel, unsigned waveSize) {
-    Found found;
-    visited_.clear();
-    found.resources = LUTHIER_TRY(visit(code, kernel, waveSize, found.foreign));
-    return found;
-  }
-
-private:
-  struct Object {
-    SharedCode code;
-    std::unique_ptr<analysis::Program> program;
-    analysis::CallGraph graph;
-  };
-
-  Result<Object *> objectOf(const SharedCode &code) {
-    auto known = objects_.find(code->number());
-    if (known != objects_.end())
-      return known->second.get();
-    auto object = std::make_unique<Object>();
-    object->code = code;
-    if (!code->object())
-      return code->object().error();
-    object->program = LUTHIER_TRY(analysis::Program::create(*code->object()));
-    object->graph = LUTHIER_TRY(analysis::CallGraph::build(*object->program));
-    return objects_.emplace(code->number(), std::move(object)).first->second.get();
-  }
-
-  /// Registers are the highest of all; the stack is the deepest of all ways down.
-  Result<analysis::Resources> visit(const SharedCode &code, const object::Symbol &symbol, unsigned waveSize,
-                                    bool &foreign) {
-    Object *object = LUTHIER_TRY(objectOf(code));
-    const uint32_t number = object->graph.find(symbol);
-    if (number == analysis::CallGraph::kNone)
-      return makeError("{} is no function", symbol.name);
-    const auto key = std::make_pair(code->number(), symbol.address);
-    if (auto known = visited_.find(key); known != visited_.end()) {
-      if (known->second)
-        return *known->second;
-      analysis::Resources recursive; // its own registers are counted further up
-      recursive.stackBounded = false;
-      return recursive;
-    }
-    visited_[key] = std::nullopt;
-    const analysis::CallNode &node = object->graph.nodes()[number];
-    analysis::Resources mine = analysis::resourcesOf(*node.function, code->object()->target(), waveSize);
-    analysis::Resources below;
-    for (const uint32_t site : node.calls) {
-      const analysis::CallSite &call = object->graph.sites()[site];
-      if (call.kind == analysis::CallEdge::Indirect)
-        below.stackBounded = false;
-      if (call.callee != analysis::CallGraph::kNone)
-        below.include(LUTHIER_TRY(visit(code, *object->graph.nodes()[call.callee].symbol, waveSize, foreign)));
-    }
-    for (const uint64_t slot : node.function->slots())
-      if (const auto [other, function] = provider_(code, slot); function && function->function()) {
-        foreign = true;
-        below.include(LUTHIER_TRY(visit(other, *function, waveSize, foreign)));
-      }
-    analysis::Resources all = mine;
-    all.include(below);
-    all.stackBytes = mine.stackBytes + below.stackBytes;
-    visited_[key] = all;
-    return all;
-  }
-
-  Provider provider_;
-  std::map<uint64_t, std::unique_ptr<Object>> objects_; ///< by number of the code
-  std::map<std::pair<uint64_t, uint64_t>, std::optional<analysis::Resources>> visited_;
-};
-
 /// The descriptor with room for what is needed; false when it has that already.
-Result<bool> enlarge(object::KernelDescriptor &descriptor, const isa::Target &target, const analysis::Resources &needs,
-                     uint32_t stack) {
+Result<bool> enlarge(object::KernelDescriptor &descriptor, const isa::Target &target,
+                     const analysis::Resources &needs) {
   const object::KernelDescriptor before = descriptor;
   if (target.unifiedVgprs) {
     // AccVGPRs lie behind the architectural ones, so both counts decide about where and about how many.
@@ -367,38 +284,38 @@ Result<bool> enlarge(object::KernelDescriptor &descriptor, const isa::Target &ta
   }
   // VCC, FLAT_SCRATCH and XNACK_MASK are counted on top.
   LUTHIER_TRY(descriptor.setSgprs(target, std::max(descriptor.sgprs(target), needs.sgprs + 6)));
+  const uint32_t stack = needs.stackBytes + (needs.stackBounded ? 0 : analysis::kAssumedStackBytes);
   descriptor.privateSegmentSize = std::max(descriptor.privateSegmentSize, stack);
   return !(descriptor == before);
 }
 
 } // namespace
 
-Result<void> Linker::propagateNeeds(hsa_executable_t executable, State &state) {
-  std::map<std::pair<uint64_t, uint64_t>, const Reference *> references; // by object and slot
+LinkedFunction Linker::definitionFor(const State &state, const SharedCode &code, uint64_t slot) const {
   for (const Linked &linked : state.linked)
-    for (const Reference &reference : linked.references)
-      references[{linked.handle.handle, reference.slot}] = &reference;
-  ForeignCalls calls([&](const SharedCode &code, uint64_t slot) -> std::pair<SharedCode, const object::Symbol *> {
-    auto reference = references.find({code->handle().handle, slot});
-    if (reference == references.end())
-      return {};
-    const auto found = definitions(executable, code->agent(), reference->second->symbol);
-    return found.empty() ? std::pair<SharedCode, const object::Symbol *>()
-                         : std::make_pair(found[0].code, found[0].symbol);
-  });
+    if (linked.handle.handle == code->handle().handle)
+      for (const Reference &reference : linked.references)
+        if (reference.slot == slot)
+          if (const auto found = definitions(code->executable(), code->agent(), reference.symbol); found.size() == 1)
+            return found[0];
+  return {};
+}
+
+LinkedFunction Linker::definitionFor(const SharedCode &code, uint64_t slot) const {
+  std::lock_guard lock(mutex_);
+  auto state = executables_.find(code->executable().handle);
+  return state == executables_.end() ? LinkedFunction() : definitionFor(state->second, code, slot);
+}
+
+Result<void> Linker::propagateNeeds(State &state) {
+  ForeignCalls calls([&](const SharedCode &code, uint64_t slot) { return definitionFor(state, code, slot); });
   for (const Linked &linked : state.linked) {
     const SharedCode code = interceptor_.code().find(linked.handle);
     const object::CodeObject &object = *code->object();
-    if (!object.hasTarget())
-      return makeError("{}: needs of functions for {} are not known", code->uri(), object.targetId());
     for (const object::Symbol &kernel : object.kernels()) {
       object::KernelDescriptor descriptor = LUTHIER_TRY(object.descriptor(kernel));
-      const auto found = LUTHIER_TRY(calls.reachableFrom(code, kernel, descriptor.waveSize(object.target())));
-      if (!found.foreign)
-        continue;
-      const uint32_t stack =
-          found.resources.stackBytes + (found.resources.stackBounded ? 0 : analysis::kAssumedStackBytes);
-      if (!LUTHIER_TRY(enlarge(descriptor, object.target(), found.resources, stack)))
+      const auto needs = LUTHIER_TRY(calls.foreignNeeds(code, kernel, descriptor.waveSize(object.target())));
+      if (!needs || !LUTHIER_TRY(enlarge(descriptor, object.target(), *needs)))
         continue;
       std::array<std::byte, object::KernelDescriptor::kBytes> bytes;
       descriptor.write(bytes);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "hsa/code_capture.h"
+#include "hsa/foreign_calls.h"
 #include "hsa/interceptor.h"
 #include "hsa/stored_bytes.h"
 
@@ -41,6 +42,8 @@ public:
 
   /// The file as the application gave it, where ROCr was given a changed copy; null elsewhere.
   const StoredBytes *originalOf(hsa_loaded_code_object_t handle) const;
+  /// What a reference at this place of a code object (an address in the file) has been linked to; nothing if nothing.
+  LinkedFunction definitionFor(const SharedCode &code, uint64_t slot) const;
   /// Scratch per work-item of a kernel that calls foreign functions, 0 for all others.
   uint32_t privateSegmentOf(uint64_t kernelObject) const;
 
@@ -49,11 +52,6 @@ private:
     uint64_t slot; ///< in the file
     std::string symbol;
     int64_t addend;
-  };
-  struct Definition {
-    SharedCode code;
-    const object::Symbol *symbol = nullptr;
-    uint64_t address() const { return code->loadedAddress(symbol->address); }
   };
   struct Linked {
     hsa_loaded_code_object_t handle = {};
@@ -73,9 +71,11 @@ private:
     std::optional<StoredBytes> file;
   };
 
-  std::vector<Definition> definitions(hsa_executable_t executable, hsa_agent_t agent, const std::string &name) const;
+  std::vector<LinkedFunction> definitions(hsa_executable_t executable, hsa_agent_t agent,
+                                          const std::string &name) const;
   Result<void> writeAddresses(hsa_executable_t executable, const State &state) const;
-  Result<void> propagateNeeds(hsa_executable_t executable, State &state);
+  Result<void> propagateNeeds(State &state);
+  LinkedFunction definitionFor(const State &state, const SharedCode &code, uint64_t slot) const;
   void noteReader(hsa_code_object_reader_t reader, Reader bytes);
   void noteFile(hsa_code_object_reader_t reader, hsa_file_t file, size_t offset, size_t size);
   void noteDefined(hsa_executable_t executable, const char *name);

@@ -273,6 +273,10 @@ void QueueInterception::start() {
       queues().adopt(*queue, agent);
     return status;
   });
+  i.replace<ApiId::hsa_shut_down>([]() {
+    queues().completions_.releaseSignals(); // ROCr would call them leaked
+    return original().core.hsa_shut_down_fn();
+  });
   std::lock_guard lock(mutex_);
   stopping_ = false;
 }
@@ -300,30 +304,21 @@ void QueueInterception::stop() {
 hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue) {
   if (!queue)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  QueueInfo info;
-  if (interceptor_.packets().empty() && interceptor_.kernelCompleted().empty()) {
-    const hsa_status_t status = interceptor_.original().core.hsa_queue_create_fn(
-        request.agent, request.size, request.type, request.callback, request.data, request.privateSegmentSize,
-        request.groupSegmentSize, queue);
-    if (status != HSA_STATUS_SUCCESS)
-      return status;
-    info = {*queue, *queue, request.agent};
-    std::lock_guard lock(mutex_);
-    others_[*queue] = std::make_unique<QueueInfo>(info);
-  } else {
-    auto shadow = std::make_shared<ShadowQueue>(interceptor_, *this);
-    const hsa_status_t status = shadow->create(request);
-    if (status != HSA_STATUS_SUCCESS)
-      return status;
-    info = shadow->info();
-    *queue = info.queue;
+  auto shadow = std::make_shared<ShadowQueue>(interceptor_, *this);
+  const hsa_status_t status = shadow->create(request);
+  if (status != HSA_STATUS_SUCCESS)
+    return status;
+  const QueueInfo info = shadow->info();
+  {
     std::lock_guard lock(mutex_);
     if (shadow->doorbell().handle && !doorbells_.insert(shadow->doorbell().handle, shadow.get())) {
       log::error("too many queues to intercept; creating another one fails");
+      shadow->destroy();
       return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
     }
-    shadows_[*queue] = std::move(shadow);
+    shadows_[info.queue] = std::move(shadow);
   }
+  *queue = info.queue;
   Interceptor::CallbackScope scope;
   interceptor_.queueCreated().raise(info);
   return HSA_STATUS_SUCCESS;
@@ -336,7 +331,7 @@ void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
     std::lock_guard lock(mutex_);
     others_[queue] = std::move(info);
   }
-  if (!interceptor_.packets().empty() || !interceptor_.kernelCompleted().empty()) {
+  {
     auto show = [](const void *packets, uint64_t count, uint64_t index, void *data,
                    hsa_amd_queue_intercept_packet_writer writer) {
       PacketBatch batch{*static_cast<const QueueInfo *>(data), index, {}};

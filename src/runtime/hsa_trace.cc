@@ -1,5 +1,6 @@
 #include "runtime/hsa_trace.h"
 
+#include "hsa/blit.h"
 #include "hsa/code_capture.h"
 #include "hsa/interceptor.h"
 #include "support/env.h"
@@ -116,6 +117,11 @@ void HsaTrace::subscribe() {
         .subscribe([this](const hsa::QueueInfo &info) { line("queue", "queue {} destroyed", queueNumber(info.queue)); })
         .keep();
   }
+  if (parts_.queues)
+    interceptor.copied()
+        .subscribe(
+            [this](const hsa::CopyRecord &copy) { line("copy", "{}: {} bytes", hsa::apiName(copy.call), copy.bytes); })
+        .keep();
   if (parts_.packets)
     interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { packets(batch); }).keep();
 }
@@ -231,6 +237,9 @@ void HsaTrace::finish() {
   }
   line("summary", "{} calls, {} code objects, {} queues, {} dispatches ({} seen to complete), {} other packets", calls_,
        objects_, queueNumbers_.size(), dispatches_, done_, otherPackets_);
+  const hsa::BlitWatch::Totals blit = hsa::Interceptor::instance().blit().totals();
+  line("summary", "{} copies and fills by ROCr, {} bytes; {} packets on its {} own queues", blit.operations, blit.bytes,
+       blit.packets, blit.queues);
   for (const auto &[name, count] : launches)
     line("summary", "{} x {}", count, name);
 }

@@ -112,12 +112,12 @@ TEST(Cfg, CallsEndBlocksAndGoOn) {
 
 TEST(Cfg, FarJumpThroughRegisters) {
   // What the compiler makes of a branch that is out of reach.
-  const Code code("s_getpc_b64 s[4:5]\n"                    // 0
+  const Code code("s_getpc_b64 s[4:5]\n" // 0
                   "after:\n"
-                  "s_add_u32 s4, s4, target-after\n"        // 1
-                  "s_addc_u32 s5, s5, 0\n"                  // 2
-                  "s_setpc_b64 s[4:5]\n"                    // 3
-                  "s_nop 0\n"                               // 4
+                  "s_add_u32 s4, s4, target-after\n" // 1
+                  "s_addc_u32 s5, s5, 0\n"           // 2
+                  "s_setpc_b64 s[4:5]\n"             // 3
+                  "s_nop 0\n"                        // 4
                   "target:\n"
                   "s_endpgm");
   EXPECT_EQ(shape(code.cfg()), "0-3>2t 4-4>2f!unreachable 5-5!end");
@@ -125,26 +125,26 @@ TEST(Cfg, FarJumpThroughRegisters) {
 
 TEST(Cfg, FarJumpBackwards) {
   const Code code("target:\n"
-                  "s_nop 0\n"                               // 0
-                  "s_getpc_b64 s[4:5]\n"                    // 1
+                  "s_nop 0\n"            // 0
+                  "s_getpc_b64 s[4:5]\n" // 1
                   "after:\n"
-                  "s_sub_u32 s4, s4, after-target\n"        // 2
-                  "s_subb_u32 s5, s5, 0\n"                  // 3
-                  "s_setpc_b64 s[4:5]");                    // 4
+                  "s_sub_u32 s4, s4, after-target\n" // 2
+                  "s_subb_u32 s5, s5, 0\n"           // 3
+                  "s_setpc_b64 s[4:5]");             // 4
   EXPECT_EQ(shape(code.cfg()), "0-4>0t");
 }
 
 TEST(Cfg, JumpTable) {
   // A base that the code forms plus something unknown: the base is a possible target, and anything else is too.
-  const Code code("s_getpc_b64 s[4:5]\n"             // 0
+  const Code code("s_getpc_b64 s[4:5]\n" // 0
                   "base:\n"
-                  "s_add_u32 s4, s4, table-base\n"   // 1
-                  "s_addc_u32 s5, s5, 0\n"           // 2
-                  "s_add_u32 s4, s4, s0\n"           // 3
-                  "s_addc_u32 s5, s5, 0\n"           // 4
-                  "s_setpc_b64 s[4:5]\n"             // 5
+                  "s_add_u32 s4, s4, table-base\n" // 1
+                  "s_addc_u32 s5, s5, 0\n"         // 2
+                  "s_add_u32 s4, s4, s0\n"         // 3
+                  "s_addc_u32 s5, s5, 0\n"         // 4
+                  "s_setpc_b64 s[4:5]\n"           // 5
                   "table:\n"
-                  "s_nop 0\n"                        // 6
+                  "s_nop 0\n" // 6
                   "s_endpgm");
   EXPECT_EQ(shape(code.cfg()), "0-5>1i!unknown 6-7!end");
   EXPECT_TRUE(code.cfg().blocks()[1].addressTaken);

@@ -33,12 +33,12 @@ TEST(Liveness, NothingIsLiveAtTheEnd) {
 
 TEST(Liveness, VectorWriteKillsOnlyInActiveLanes) {
   // Narrowed without any branch: lanes that are off keep the first value, which the last instruction reads.
-  const Code code("v_mov_b32 v1, 1\n"                     // 0
-                  "s_mov_b64 s[0:1], exec\n"              // 1
-                  "s_and_b64 exec, exec, s[4:5]\n"        // 2
-                  "v_mov_b32 v1, 2\n"                     // 3
-                  "s_or_b64 exec, exec, s[0:1]\n"         // 4
-                  "global_store_dword v[2:3], v1, off\n"  // 5
+  const Code code("v_mov_b32 v1, 1\n"                    // 0
+                  "s_mov_b64 s[0:1], exec\n"             // 1
+                  "s_and_b64 exec, exec, s[4:5]\n"       // 2
+                  "v_mov_b32 v1, 2\n"                    // 3
+                  "s_or_b64 exec, exec, s[0:1]\n"        // 4
+                  "global_store_dword v[2:3], v1, off\n" // 5
                   "s_endpgm");
   // 3: dead where it is about to be written, alive in the other lanes. 0: EXEC is widened later, perhaps beyond what is
   // active here, so it is alive in the inactive lanes too.
@@ -272,10 +272,11 @@ TEST(Liveness, AccumulatorMovesObeyExec) {
 }
 
 TEST(Liveness, PartialWritesKeepTheRest) {
-  for (const char *text : {"global_load_short_d16 v1, v[2:3], off", "global_load_short_d16_hi v1, v[2:3], off",
-                           "ds_read_u16_d16 v1, v2", "v_mov_b32_sdwa v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD",
-                           "v_mad_mixlo_f16 v1, v2, v2, v2", "v_mad_mixhi_f16 v1, v2, v2, v2",
-                           "v_mad_u16 v1, v2, v2, v2 op_sel:[0,0,0,1]"}) {
+  for (const char *text :
+       {"global_load_short_d16 v1, v[2:3], off", "global_load_short_d16_hi v1, v[2:3], off", "ds_read_u16_d16 v1, v2",
+        "v_mov_b32_sdwa v1, v2 dst_sel:WORD_1 dst_unused:UNUSED_PRESERVE src0_sel:DWORD",
+        "v_mad_mixlo_f16 v1, v2, v2, v2", "v_mad_mixhi_f16 v1, v2, v2, v2",
+        "v_mad_u16 v1, v2, v2, v2 op_sel:[0,0,0,1]"}) {
     SCOPED_TRACE(text);
     const bool fma = std::string_view(text).starts_with("v_mad_mix"); // gfx90a calls it fma_mix
     const Code code((fma ? "v_fma_mix" + std::string(text).substr(9) : text) + "\n" +
@@ -344,13 +345,13 @@ TEST(Liveness, BranchesReadTheirConditions) {
 }
 
 TEST(Liveness, SpecialRegisters) {
-  const Code code("s_mov_b32 m0, s0\n"                     // 0
-                  "s_mov_b32 flat_scratch_lo, s1\n"        // 1
-                  "s_mov_b32 flat_scratch_hi, s2\n"        // 2
+  const Code code("s_mov_b32 m0, s0\n"                               // 0
+                  "s_mov_b32 flat_scratch_lo, s1\n"                  // 1
+                  "s_mov_b32 flat_scratch_hi, s2\n"                  // 2
                   "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 3\n" // 3
-                  "v_add_f32 v0, v0, v0\n"                 // 4
-                  "flat_load_dword v1, v[2:3]\n"           // 5
-                  "ds_gws_barrier v4 offset:0 gds\n"       // 6
+                  "v_add_f32 v0, v0, v0\n"                           // 4
+                  "flat_load_dword v1, v[2:3]\n"                     // 5
+                  "ds_gws_barrier v4 offset:0 gds\n"                 // 6
                   "s_endpgm");
   EXPECT_EQ(lives(code, Reg::FlatScrLo), "-,-,AI,AI,AI,AI,-,-");
   EXPECT_EQ(lives(code, Reg::FlatScrHi), "-,-,-,AI,AI,AI,-,-");
@@ -371,14 +372,14 @@ TEST(Liveness, IndexedAccessMayReadAnything) {
 }
 
 TEST(Liveness, LoopsKeepWhatTheNextRoundNeeds) {
-  const Code code("v_mov_b32 v0, 0\n"                // 0
-                  "s_mov_b32 s0, 10\n"               // 1
+  const Code code("v_mov_b32 v0, 0\n"  // 0
+                  "s_mov_b32 s0, 10\n" // 1
                   "loop:\n"
-                  "v_add_u32 v0, v0, v1\n"           // 2
-                  "v_mov_b32 v2, v0\n"               // 3
-                  "s_sub_u32 s0, s0, 1\n"            // 4
-                  "s_cmp_lg_u32 s0, 0\n"             // 5
-                  "s_cbranch_scc1 loop\n"            // 6
+                  "v_add_u32 v0, v0, v1\n" // 2
+                  "v_mov_b32 v2, v0\n"     // 3
+                  "s_sub_u32 s0, s0, 1\n"  // 4
+                  "s_cmp_lg_u32 s0, 0\n"   // 5
+                  "s_cbranch_scc1 loop\n"  // 6
                   "global_store_dword v[4:5], v0, off\n"
                   "s_endpgm");
   EXPECT_EQ(lives(code, vgpr(0)), "-,A,A,A,A,A,A,A,-");
@@ -389,7 +390,7 @@ TEST(Liveness, LoopsKeepWhatTheNextRoundNeeds) {
 
 TEST(Liveness, LanesLeaveALoopOneByOne) {
   // The loop ends for a lane when its bit goes; its result must survive the rounds of the others.
-  const Code code("s_mov_b64 s[0:1], exec\n"             // 0
+  const Code code("s_mov_b64 s[0:1], exec\n" // 0
                   "loop:\n"
                   "v_add_u32 v1, v0, v3\n"               // 1
                   "v_cmp_lt_u32 vcc, v1, v2\n"           // 2
@@ -398,7 +399,8 @@ TEST(Liveness, LanesLeaveALoopOneByOne) {
                   "s_mov_b64 exec, s[0:1]\n"             // 5
                   "global_store_dword v[4:5], v1, off\n" // 6
                   "s_endpgm");
-  EXPECT_EQ(where(code.liveness().before(1u), vgpr(1)), "I"); // of lanes that have left; active ones are about to be written
+  EXPECT_EQ(where(code.liveness().before(1u), vgpr(1)),
+            "I"); // of lanes that have left; active ones are about to be written
   EXPECT_EQ(where(code.liveness().before(3u), vgpr(1)), "AI");
 }
 

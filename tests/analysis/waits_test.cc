@@ -14,7 +14,8 @@ std::string state(const WaitState &waits) {
     if (const unsigned most = waits.most(counter)) {
       std::string_view name = toString(counter);
       name.remove_suffix(3);
-      text += fmt::format("{}{}{}", text.empty() ? "" : " ", name, most == WaitState::kMany ? "*" : std::to_string(most));
+      text +=
+          fmt::format("{}{}{}", text.empty() ? "" : " ", name, most == WaitState::kMany ? "*" : std::to_string(most));
     }
   std::string regs;
   const RegSet busy = waits.busy();
@@ -165,7 +166,8 @@ TEST(Waits, FunctionsStartWithTheUnknown) {
                   "global_store_dword v[2:3], v1, off\n"
                   "s_setpc_b64 s[30:31]",
                   {.kernel = false});
-  EXPECT_TRUE(Waits::compute(code.cfg(), code.target(), {.kernel = false, .returned = {}}).before(code[0]).anyRegister());
+  EXPECT_TRUE(
+      Waits::compute(code.cfg(), code.target(), {.kernel = false, .returned = {}}).before(code[0]).anyRegister());
 }
 
 TEST(Waits, StoresHaveACounterOfTheirOwnOnGfx10) {

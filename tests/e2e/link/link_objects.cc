@@ -17,6 +17,8 @@
 #include <hsa/hsa.h>
 #include <hsa/hsa_ext_amd.h>
 
+#include "luthier/hsa_ext.h"
+
 namespace {
 
 void check(hsa_status_t status, const char *what) {
@@ -70,6 +72,59 @@ template <class T> T symbolInfo(hsa_executable_symbol_t symbol, hsa_executable_s
   return value;
 }
 
+struct Function {
+  std::string name;
+  uint64_t address, size;
+  hsa_executable_symbol_t symbol;
+};
+
+/// The executable's symbols of the kind that ROCr alone never returns.
+std::vector<Function> deviceFunctions(hsa_agent_t gpu, hsa_executable_t executable) {
+  std::vector<Function> result;
+  auto visit = [](hsa_executable_t, hsa_agent_t agent, hsa_executable_symbol_t symbol, void *data) {
+    if (symbolInfo<hsa_symbol_kind_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_TYPE) != HSA_SYMBOL_KIND_INDIRECT_FUNCTION)
+      return HSA_STATUS_SUCCESS;
+    if (symbolInfo<hsa_agent_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_AGENT).handle != agent.handle)
+      return HSA_STATUS_ERROR;
+    std::string name(symbolInfo<uint32_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH), 0);
+    CHECK(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_NAME, name.data()));
+    static_cast<std::vector<Function> *>(data)->push_back(
+        {name, symbolInfo<uint64_t>(symbol, HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT),
+         symbolInfo<uint64_t>(symbol, hsa_executable_symbol_info_t(LUTHIER_EXECUTABLE_SYMBOL_INFO_FUNCTION_SIZE)),
+         symbol});
+    return HSA_STATUS_SUCCESS;
+  };
+  CHECK(hsa_executable_iterate_agent_symbols(executable, gpu, visit, &result));
+  return result;
+}
+
+/// Both functions are symbols, by iteration and by name, and the kernel is known to call both.
+bool symbolsAreRight(hsa_agent_t gpu, hsa_executable_t executable) {
+  const std::vector<Function> functions = deviceFunctions(gpu, executable);
+  bool right = functions.size() == 2;
+  for (const Function &function : functions) {
+    printf("%s: %llu bytes\n", function.name.c_str(), static_cast<unsigned long long>(function.size));
+    hsa_executable_symbol_t byName = {};
+    CHECK(hsa_executable_get_symbol_by_name(executable, function.name.c_str(), &gpu, &byName));
+    right &= byName.handle == function.symbol.handle && function.address != 0 && function.size != 0;
+  }
+  hsa_executable_symbol_t kernel;
+  CHECK(hsa_executable_get_symbol_by_name(executable, "callForeign.kd", &gpu, &kernel));
+  const auto count =
+      symbolInfo<uint32_t>(kernel, hsa_executable_symbol_info_t(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT));
+  std::vector<hsa_executable_symbol_t> callees(count);
+  CHECK(hsa_executable_symbol_get_info(
+      kernel, hsa_executable_symbol_info_t(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES), callees.data()));
+  right &= count == 2 && callees[0].handle != callees[1].handle;
+  for (const hsa_executable_symbol_t callee : callees)
+    right &= callee.handle == functions[0].symbol.handle || callee.handle == functions[1].symbol.handle;
+  hsa_executable_symbol_t none;
+  right &= hsa_executable_get_symbol_by_name(executable, "noSuchFunction", &gpu, &none) ==
+           HSA_STATUS_ERROR_INVALID_SYMBOL_NAME;
+  printf("symbols are %s\n", right ? "right" : "WRONG");
+  return right;
+}
+
 int run(hsa_agent_t gpu, hsa_executable_t executable) {
   hsa_executable_symbol_t kernel;
   CHECK(hsa_executable_get_symbol_by_name(executable, "callForeign.kd", &gpu, &kernel));
@@ -114,6 +169,7 @@ int run(hsa_agent_t gpu, hsa_executable_t executable) {
       ++wrong;
   printf("%u of %u wrong\n%s\n", wrong, kItems, wrong ? "FAIL" : "PASS");
   CHECK(hsa_queue_destroy(queue));
+  CHECK(hsa_signal_destroy(done));
   return wrong != 0;
 }
 
@@ -143,10 +199,10 @@ int main(int argc, char **argv) {
   int status = 1;
   if (expected == "links") {
     check(frozen, "hsa_executable_freeze");
-    status = run(gpu, executable);
+    status = run(gpu, executable) || !symbolsAreRight(gpu, executable);
   } else {
-    status = frozen != (expected == "twice" ? HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED
-                                            : HSA_STATUS_ERROR_VARIABLE_UNDEFINED);
+    status = frozen !=
+             (expected == "twice" ? HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED : HSA_STATUS_ERROR_VARIABLE_UNDEFINED);
     printf("freeze: %#x\n%s\n", static_cast<unsigned>(frozen), status ? "FAIL" : "PASS");
   }
   CHECK(hsa_executable_destroy(executable));
