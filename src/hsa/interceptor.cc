@@ -27,11 +27,7 @@ template <ApiId id, class Return, class... Args> struct Interceptor::Wrapper<id,
   using H = Hooks<id>;
   static constexpr bool kReturns = !std::is_void_v<Return>;
 
-  static Return forward(Args... args) {
-    if (const auto replacement = H::replacement.load(std::memory_order_acquire))
-      return replacement(args...);
-    return ApiCall<id>::entry(instance().original())(args...);
-  }
+  static Return forward(Args... args) { return instance().behindWrapper<id>()(args...); }
 
   static Return wrapped(Args... args) {
     const Interceptor &interceptor = instance();

@@ -118,7 +118,7 @@ void ShadowQueue::abandon() {
   info_.real = nullptr;
 }
 
-void ShadowQueue::takeBatch() {
+bool ShadowQueue::takeBatch() {
   const CoreApiTable &core = interceptor_.original().core;
   PacketBatch batch{info_, next_, {}};
   const uint64_t end = core.hsa_queue_load_write_index_scacquire_fn(info_.queue);
@@ -131,11 +131,12 @@ void ShadowQueue::takeBatch() {
     ++next_;
   }
   if (batch.entries.empty())
-    return;
+    return false;
   core.hsa_queue_store_read_index_screlease_fn(info_.queue, next_);
   owner_.show(batch);
-  pending_ = std::move(batch.entries);
+  pending_ = std::move(batch.entries); // none, if the callbacks have removed them all
   pendingDone_ = 0;
+  return true;
 }
 
 bool ShadowQueue::submitPending() {
@@ -164,8 +165,7 @@ bool ShadowQueue::pass() {
   while (info_.real) {
     if (!submitPending())
       return false;
-    takeBatch();
-    if (pending_.empty())
+    if (!takeBatch())
       return true;
   }
   return true; // destroyed
@@ -198,8 +198,9 @@ bool QueueInterception::DoorbellTable::insert(uint64_t handle, ShadowQueue *queu
   }
   if (!place)
     return false;
-  place->queue.store(queue, std::memory_order_release);
+  // In this order: what had the place before may be the handle of an ordinary signal by now, whose stores are not ours.
   place->handle.store(handle, std::memory_order_release);
+  place->queue.store(queue, std::memory_order_release);
   ++used_;
   return true;
 }

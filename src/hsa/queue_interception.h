@@ -50,7 +50,7 @@ public:
 
 private:
   bool submitPending();
-  void takeBatch();
+  bool takeBatch(); ///< false: there was nothing to take
 
   Interceptor &interceptor_;
   QueueInterception &owner_;
