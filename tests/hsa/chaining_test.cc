@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <dlfcn.h>
+#include <thread>
 
 namespace luthier::hsa::test {
 namespace {
@@ -82,7 +83,10 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
   Interceptor &interceptor = Interceptor::instance();
   for (int round = 0; round < 5; ++round) {
     std::atomic<unsigned> completions = 0;
-    auto subscription = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) { ++completions; });
+    auto subscription = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) {
+      std::this_thread::sleep_for(1ms); // behind the kernels
+      ++completions;
+    });
     startHsa();
     {
       const Agent gpu = value(Agent::gpus()).at(0);
@@ -102,8 +106,8 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
 TEST(RestartTest, NotInitialisedIsAnError) {
   const auto agents = Agent::all();
   ASSERT_FALSE(agents);
-  startHsa({"luthier"}, "gfx90a,gfx90a");
-  EXPECT_EQ(value(Agent::gpus()).size(), 2u);
+  startHsa();
+  EXPECT_EQ(value(Agent::gpus()).size(), 1u);
   stopHsa();
   EXPECT_THAT(errorOf(Agent::all()), testing::HasSubstr("HSA_STATUS_ERROR_NOT_INITIALIZED"));
 }
