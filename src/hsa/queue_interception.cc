@@ -281,10 +281,6 @@ void QueueInterception::start() {
       queues().adopt(*queue, agent);
     return status;
   });
-  i.replace<ApiId::hsa_shut_down>([]() {
-    queues().completions_.releaseSignals(); // ROCr would call them leaked
-    return original().core.hsa_shut_down_fn();
-  });
   std::lock_guard lock(mutex_);
   stopping_ = false;
 }
@@ -294,7 +290,7 @@ void QueueInterception::stop() {
   // never end, so there is a limit.
   if (!completions_.drain(std::chrono::seconds(2)))
     log::warn("some kernels were not seen to complete before HSA was shut down");
-  completions_.releaseSignals();
+  completions_.releaseSignals(); // ROCr would call them leaked
   std::thread pump;
   {
     std::lock_guard lock(mutex_);
