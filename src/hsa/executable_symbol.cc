@@ -149,6 +149,8 @@ Result<uint64_t> ExecutableSymbol::kernelEntry() const {
 Result<std::vector<ExecutableSymbol>> ExecutableSymbol::callees() const {
   const auto count = LUTHIER_TRY(askKernel<uint32_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT, "callees"));
   std::vector<hsa_executable_symbol_t> handles(count);
+  if (count == 0)
+    return std::vector<ExecutableSymbol>();
   LUTHIER_TRY(callReplaced<kInfo>(
       raw_, static_cast<hsa_executable_symbol_info_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES),
       static_cast<void *>(handles.data())));
