@@ -23,6 +23,8 @@ struct Case {
   bool interceptQueues; ///< the second tool uses ROCr's intercept queues
 };
 
+void PrintTo(const Case &parameter, std::ostream *stream) { *stream << parameter.name; }
+
 class ChainingTest : public testing::TestWithParam<Case> {
 protected:
   void SetUp() override {
