@@ -72,10 +72,9 @@ std::string_view apiName(ApiId id);
 Error statusError(std::string_view function, hsa_status_t status);
 Error missingError(std::string_view function);
 
-/// Calls the original function. A status becomes a Result<void>; anything else is returned as it is, and the entry must
-/// then exist.
-template <ApiId id, class... Args> auto call(Args... args) {
-  const auto function = ApiCall<id>::entry(original());
+/// Calls a function of this type. A status becomes a Result<void>; anything else is returned as it is, and the function
+/// must then exist.
+template <ApiId id, class... Args> auto callFunction(typename ApiCall<id>::Function function, Args... args) {
   using Return = decltype(function(args...));
   if constexpr (std::is_same_v<Return, hsa_status_t>) {
     if (!function)
@@ -88,6 +87,11 @@ template <ApiId id, class... Args> auto call(Args... args) {
   } else {
     return function(args...);
   }
+}
+
+/// Calls the original function.
+template <ApiId id, class... Args> auto call(Args... args) {
+  return callFunction<id>(ApiCall<id>::entry(original()), args...);
 }
 
 } // namespace luthier::hsa

@@ -1,5 +1,7 @@
 #include "hsa/executable.h"
 
+#include "hsa/interceptor.h"
+
 namespace luthier::hsa {
 
 namespace {
@@ -105,11 +107,10 @@ Result<std::vector<LoadedCodeObject>> Executable::loadedCodeObjects() const {
 }
 
 Result<std::vector<ExecutableSymbol>> Executable::symbols(Agent agent) const {
-  auto all = LUTHIER_TRY((each<ExecutableSymbol, ApiId::hsa_executable_iterate_agent_symbols>(agent.raw())));
-  if (const DeviceFunctions *source = deviceFunctions())
-    for (const hsa_executable_symbol_t function : source->list(raw_, agent.raw()))
-      all.emplace_back(function);
-  return all;
+  LUTHIER_TRY(check("listing symbols"));
+  return collectBy<ExecutableSymbol>([&](auto visit, void *data) {
+    return callReplaced<ApiId::hsa_executable_iterate_agent_symbols>(raw_, agent.raw(), visit, data);
+  });
 }
 
 Result<std::vector<ExecutableSymbol>> Executable::programSymbols() const {
@@ -117,15 +118,12 @@ Result<std::vector<ExecutableSymbol>> Executable::programSymbols() const {
 }
 
 Result<ExecutableSymbol> Executable::symbol(const std::string &name, Agent agent) const {
+  LUTHIER_TRY(check("finding a symbol"));
   const hsa_agent_t raw = agent.raw();
   hsa_executable_symbol_t symbol = {};
-  auto found = invoke<ApiId::hsa_executable_get_symbol_by_name>(name.c_str(), &raw, &symbol);
-  if (found)
-    return ExecutableSymbol(symbol);
-  if (const DeviceFunctions *source = alive() ? deviceFunctions() : nullptr)
-    if (const auto function = source->find(raw_, raw, name))
-      return ExecutableSymbol(*function);
-  return found.error().withContext(name);
+  if (auto found = callReplaced<ApiId::hsa_executable_get_symbol_by_name>(raw_, name.c_str(), &raw, &symbol); !found)
+    return found.error().withContext(name);
+  return ExecutableSymbol(symbol);
 }
 
 Result<ExecutableSymbol> Executable::programSymbol(const std::string &name) const {

@@ -6,8 +6,6 @@
 #include "hsa/executable_symbol.h"
 #include "hsa/loaded_code_object.h"
 
-#include <optional>
-
 namespace luthier::hsa {
 
 class Executable;
@@ -42,8 +40,8 @@ public:
   Result<hsa_default_float_rounding_mode_t> roundingMode() const;
 
   Result<std::vector<LoadedCodeObject>> loadedCodeObjects() const;
-  /// Kernels and variables of an agent, and its device functions where somebody provides them
-  /// (setDeviceFunctions).
+  /// Kernels and variables of an agent, and the device functions of code that the application has loaded
+  /// (hsa/device_functions.h).
   Result<std::vector<ExecutableSymbol>> symbols(Agent agent) const;
   Result<std::vector<ExecutableSymbol>> programSymbols() const;
   /// A kernel's name ends in ".kd".

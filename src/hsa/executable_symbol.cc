@@ -1,8 +1,8 @@
 #include "hsa/executable_symbol.h"
 
 #include "hsa/executable.h"
-
-#include <atomic>
+#include "hsa/interceptor.h"
+#include "luthier/hsa_ext.h"
 
 namespace luthier::hsa {
 
@@ -11,12 +11,7 @@ namespace {
 constexpr ApiId kInfo = ApiId::hsa_executable_symbol_get_info;
 constexpr std::string_view kDescriptorSuffix = ".kd";
 
-std::atomic<const DeviceFunctions *> provider = nullptr;
-
 } // namespace
-
-void setDeviceFunctions(const DeviceFunctions *functions) { provider.store(functions, std::memory_order_release); }
-const DeviceFunctions *deviceFunctions() { return provider.load(std::memory_order_acquire); }
 
 std::string_view toString(ExecutableSymbol::Kind kind) {
   switch (kind) {
@@ -30,22 +25,15 @@ std::string_view toString(ExecutableSymbol::Kind kind) {
   return "unknown";
 }
 
-bool ExecutableSymbol::isDeviceFunction() const {
-  const DeviceFunctions *functions = deviceFunctions();
-  return functions && functions->owns(raw_);
+template <class T> Result<T> ExecutableSymbol::ask(unsigned attribute) const {
+  LUTHIER_TRY(check("asking"));
+  T value{};
+  LUTHIER_TRY(
+      callReplaced<kInfo>(raw_, static_cast<hsa_executable_symbol_info_t>(attribute), static_cast<void *>(&value)));
+  return value;
 }
 
-Result<DeviceFunctionInfo> ExecutableSymbol::deviceFunction() const {
-  LUTHIER_TRY(checkKind(Kind::DeviceFunction, "device function"));
-  return deviceFunctions()->info(raw_);
-}
-
-template <class T> Result<T> ExecutableSymbol::ask(hsa_executable_symbol_info_t attribute) const {
-  return info<kInfo, T>(attribute);
-}
-
-template <class T>
-Result<T> ExecutableSymbol::askKernel(hsa_executable_symbol_info_t attribute, std::string_view question) const {
+template <class T> Result<T> ExecutableSymbol::askKernel(unsigned attribute, std::string_view question) const {
   LUTHIER_TRY(checkKind(Kind::Kernel, question));
   return ask<T>(attribute);
 }
@@ -59,9 +47,6 @@ Result<void> ExecutableSymbol::checkKind(Kind wanted, std::string_view question)
 }
 
 Result<ExecutableSymbol::Kind> ExecutableSymbol::kind() const {
-  LUTHIER_TRY(check("asking"));
-  if (isDeviceFunction())
-    return Kind::DeviceFunction;
   switch (const auto raw = LUTHIER_TRY(ask<hsa_symbol_kind_t>(HSA_EXECUTABLE_SYMBOL_INFO_TYPE))) {
   case HSA_SYMBOL_KIND_KERNEL:
     return Kind::Kernel;
@@ -75,30 +60,19 @@ Result<ExecutableSymbol::Kind> ExecutableSymbol::kind() const {
 }
 
 Result<std::string> ExecutableSymbol::name() const {
-  LUTHIER_TRY(check("asking"));
-  if (isDeviceFunction())
-    return LUTHIER_TRY(deviceFunctions()->info(raw_)).name;
-  return infoText<kInfo>(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH, HSA_EXECUTABLE_SYMBOL_INFO_NAME);
+  const auto length = LUTHIER_TRY(ask<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH));
+  std::string text(length, '\0');
+  LUTHIER_TRY(callReplaced<kInfo>(raw_, HSA_EXECUTABLE_SYMBOL_INFO_NAME, static_cast<void *>(text.data())));
+  return text;
 }
 
 Result<hsa_symbol_linkage_t> ExecutableSymbol::linkage() const {
-  LUTHIER_TRY(check("asking"));
-  if (isDeviceFunction())
-    return LUTHIER_TRY(deviceFunctions()->info(raw_)).linkage;
   return ask<hsa_symbol_linkage_t>(HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE);
 }
 
-Result<bool> ExecutableSymbol::isDefinition() const {
-  LUTHIER_TRY(check("asking"));
-  if (isDeviceFunction())
-    return true;
-  return ask<bool>(HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION);
-}
+Result<bool> ExecutableSymbol::isDefinition() const { return ask<bool>(HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION); }
 
 Result<Agent> ExecutableSymbol::agent() const {
-  LUTHIER_TRY(check("asking"));
-  if (isDeviceFunction())
-    return Agent(LUTHIER_TRY(deviceFunctions()->info(raw_)).agent);
   return Agent(LUTHIER_TRY(ask<hsa_agent_t>(HSA_EXECUTABLE_SYMBOL_INFO_AGENT)));
 }
 
@@ -111,7 +85,7 @@ Result<uint64_t> ExecutableSymbol::address() const {
   case Kind::DeviceFunction:
     break;
   }
-  return LUTHIER_TRY(deviceFunction()).address;
+  return ask<uint64_t>(HSA_EXECUTABLE_SYMBOL_INFO_INDIRECT_FUNCTION_OBJECT);
 }
 
 Result<uint64_t> ExecutableSymbol::size() const {
@@ -123,20 +97,14 @@ Result<uint64_t> ExecutableSymbol::size() const {
   case Kind::DeviceFunction:
     break;
   }
-  return LUTHIER_TRY(deviceFunction()).size;
+  return ask<uint64_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_FUNCTION_SIZE);
 }
 
 Result<LoadedCodeObject> ExecutableSymbol::loadedCodeObject() const {
-  if (LUTHIER_TRY(kind()) == Kind::DeviceFunction)
-    return LoadedCodeObject(LUTHIER_TRY(deviceFunction()).loadedCodeObject);
   return LoadedCodeObject::containing(LUTHIER_TRY(address()));
 }
 
-Result<Executable> ExecutableSymbol::executable() const {
-  if (LUTHIER_TRY(kind()) == Kind::DeviceFunction)
-    return Executable(LUTHIER_TRY(deviceFunction()).executable);
-  return Executable::containing(LUTHIER_TRY(address()));
-}
+Result<Executable> ExecutableSymbol::executable() const { return Executable::containing(LUTHIER_TRY(address())); }
 
 Result<std::string> ExecutableSymbol::kernelName() const {
   LUTHIER_TRY(checkKind(Kind::Kernel, "kernel name"));
@@ -176,6 +144,17 @@ Result<object::KernelDescriptor> ExecutableSymbol::kernelDescriptor() const {
 Result<uint64_t> ExecutableSymbol::kernelEntry() const {
   const object::KernelDescriptor descriptor = LUTHIER_TRY(kernelDescriptor());
   return LUTHIER_TRY(kernelObject()) + static_cast<uint64_t>(descriptor.entryOffset);
+}
+
+Result<std::vector<ExecutableSymbol>> ExecutableSymbol::callees() const {
+  const auto count = LUTHIER_TRY(askKernel<uint32_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT, "callees"));
+  std::vector<hsa_executable_symbol_t> handles(count);
+  if (count == 0)
+    return std::vector<ExecutableSymbol>();
+  LUTHIER_TRY(callReplaced<kInfo>(
+      raw_, static_cast<hsa_executable_symbol_info_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES),
+      static_cast<void *>(handles.data())));
+  return std::vector<ExecutableSymbol>(handles.begin(), handles.end());
 }
 
 Result<hsa_variable_segment_t> ExecutableSymbol::variableSegment() const {

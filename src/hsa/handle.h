@@ -58,8 +58,9 @@ inline void watchApplication() {}
 
 } // namespace lifetime
 
-/// Everything that one of HSA's iterators visits. The element is what the iterator's callback gets before `data`.
-template <class T, ApiId id, class... Args> Result<std::vector<T>> collect(Args... args) {
+/// Everything that an iterator of HSA's visits. `iterate` is called with the callback and its data; the element is what
+/// the callback gets before `data`.
+template <class T, class Iterate> Result<std::vector<T>> collectBy(Iterate iterate) {
   std::vector<T> all;
   auto visit = [](auto... visited) {
     const auto arguments = std::tie(visited...);
@@ -67,8 +68,11 @@ template <class T, ApiId id, class... Args> Result<std::vector<T>> collect(Args.
     result->push_back(T(std::get<sizeof...(visited) - 2>(arguments)));
     return HSA_STATUS_SUCCESS;
   };
-  LUTHIER_TRY(call<id>(args..., visit, static_cast<void *>(&all)));
+  LUTHIER_TRY(iterate(visit, static_cast<void *>(&all)));
   return all;
+}
+template <class T, ApiId id, class... Args> Result<std::vector<T>> collect(Args... args) {
+  return collectBy<T>([&](auto visit, void *data) { return call<id>(args..., visit, data); });
 }
 
 /// `Raw` is HSA's own type: a struct with a `handle`, or a pointer. `Self` names itself in messages by `kWhat`.

@@ -27,11 +27,7 @@ template <ApiId id, class Return, class... Args> struct Interceptor::Wrapper<id,
   using H = Hooks<id>;
   static constexpr bool kReturns = !std::is_void_v<Return>;
 
-  static Return forward(Args... args) {
-    if (const auto replacement = H::replacement.load(std::memory_order_acquire))
-      return replacement(args...);
-    return ApiCall<id>::entry(instance().original())(args...);
-  }
+  static Return forward(Args... args) { return instance().behindWrapper<id>()(args...); }
 
   static Return wrapped(Args... args) {
     const Interceptor &interceptor = instance();
@@ -137,11 +133,14 @@ Result<void> Interceptor::install(HsaApiTable *table) {
   if (table->version.major_id != HSA_API_TABLE_MAJOR_VERSION)
     return makeError("ROCr's table of functions has version {}, this build knows {}", table->version.major_id,
                      HSA_API_TABLE_MAJOR_VERSION);
+  // Given twice, what we have is right: an entry that is neither ours nor the original is that of a tool which came
+  // after us, and which calls us.
+  const bool again = live_ == table;
   live_ = table;
-  forEachTable(*table, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
+  forEachTable(*table, original_, wrappers_, [again](auto live, auto copy, auto wrapper) {
     for (size_t n = 0; n < live.size(); ++n) {
       void *entry = load(live[n]);
-      if (!entry || entry == wrapper[n]) // given twice: what we have is right
+      if (!entry || entry == wrapper[n] || (again && copy[n] && entry != copy[n]))
         continue;
       copy[n] = entry;
       store(live[n], wrapper[n]);

@@ -117,6 +117,12 @@ public:
   template <ApiId id> void replace(typename ApiCall<id>::Function function) {
     Hooks<id>::replacement.store(function, std::memory_order_release);
   }
+  /// What the wrapper of a function calls: its replacement, or the original.
+  template <ApiId id> typename ApiCall<id>::Function behindWrapper() const {
+    if (const auto replacement = Hooks<id>::replacement.load(std::memory_order_acquire))
+      return replacement;
+    return ApiCall<id>::entry(original_);
+  }
 
   BlitWatch &blit() { return *blit_; }
   CodeCapture &code() { return *code_; }
@@ -173,5 +179,10 @@ template <ApiId id> struct Interceptor::Hooks {
   static inline typename Signature<Function>::After after;
   static inline std::atomic<Function> replacement = nullptr; ///< null: the original
 };
+
+/// As `call`, with the meaning that Luthier has given to the function, and without callbacks.
+template <ApiId id, class... Args> auto callReplaced(Args... args) {
+  return callFunction<id>(Interceptor::instance().behindWrapper<id>(), args...);
+}
 
 } // namespace luthier::hsa

@@ -65,8 +65,9 @@ Result<uint64_t> Queue::submit(std::span<const AqlPacket> packets, std::chrono::
   for (size_t n = 0; n < packets.size(); ++n)
     packets[n].writeTo(slot(first + n));
   const hsa_signal_t doorbell = raw_->doorbell_signal;
-  if (!Interceptor::instance().queues().ring(doorbell))
-    call<ApiId::hsa_signal_store_screlease>(doorbell, static_cast<hsa_signal_value_t>(first + packets.size() - 1));
+  const auto last = static_cast<hsa_signal_value_t>(first + packets.size() - 1);
+  if (!Interceptor::instance().queues().ring(doorbell, last))
+    call<ApiId::hsa_signal_store_screlease>(doorbell, last);
   return first;
 }
 

@@ -118,7 +118,7 @@ void ShadowQueue::abandon() {
   info_.real = nullptr;
 }
 
-void ShadowQueue::takeBatch() {
+bool ShadowQueue::takeBatch() {
   const CoreApiTable &core = interceptor_.original().core;
   PacketBatch batch{info_, next_, {}};
   const uint64_t end = core.hsa_queue_load_write_index_scacquire_fn(info_.queue);
@@ -131,11 +131,12 @@ void ShadowQueue::takeBatch() {
     ++next_;
   }
   if (batch.entries.empty())
-    return;
+    return false;
   core.hsa_queue_store_read_index_screlease_fn(info_.queue, next_);
   owner_.show(batch);
-  pending_ = std::move(batch.entries);
+  pending_ = std::move(batch.entries); // none, if the callbacks have removed them all
   pendingDone_ = 0;
+  return true;
 }
 
 bool ShadowQueue::submitPending() {
@@ -159,14 +160,20 @@ bool ShadowQueue::submitPending() {
   return true;
 }
 
+void ShadowQueue::noteRing(hsa_signal_value_t value) {
+  int64_t highest = rung_.load(std::memory_order_relaxed);
+  while (highest < value && !rung_.compare_exchange_weak(highest, value, std::memory_order_relaxed))
+    ;
+}
+
 bool ShadowQueue::pass() {
   std::lock_guard lock(mutex_);
   while (info_.real) {
     if (!submitPending())
       return false;
-    takeBatch();
-    if (pending_.empty())
-      return true;
+    if (!takeBatch())
+      return static_cast<int64_t>(next_) > rung_.load(std::memory_order_relaxed) ||
+             next_ >= interceptor_.original().core.hsa_queue_load_write_index_relaxed_fn(info_.queue);
   }
   return true; // destroyed
 }
@@ -198,8 +205,9 @@ bool QueueInterception::DoorbellTable::insert(uint64_t handle, ShadowQueue *queu
   }
   if (!place)
     return false;
-  place->queue.store(queue, std::memory_order_release);
+  // In this order: what had the place before may be the handle of an ordinary signal by now, whose stores are not ours.
   place->handle.store(handle, std::memory_order_release);
+  place->queue.store(queue, std::memory_order_release);
   ++used_;
   return true;
 }
@@ -242,11 +250,11 @@ void QueueInterception::start() {
   });
   i.replace<ApiId::hsa_queue_destroy>([](hsa_queue_t *queue) { return queues().destroyQueue(queue); });
   i.replace<ApiId::hsa_signal_store_relaxed>([](hsa_signal_t signal, hsa_signal_value_t value) {
-    if (!queues().ring(signal))
+    if (!queues().ring(signal, value))
       original().core.hsa_signal_store_relaxed_fn(signal, value);
   });
   i.replace<ApiId::hsa_signal_store_screlease>([](hsa_signal_t signal, hsa_signal_value_t value) {
-    if (!queues().ring(signal))
+    if (!queues().ring(signal, value))
       original().core.hsa_signal_store_screlease_fn(signal, value);
   });
   i.replace<ApiId::hsa_queue_inactivate>(
@@ -273,15 +281,16 @@ void QueueInterception::start() {
       queues().adopt(*queue, agent);
     return status;
   });
-  i.replace<ApiId::hsa_shut_down>([]() {
-    queues().completions_.releaseSignals(); // ROCr would call them leaked
-    return original().core.hsa_shut_down_fn();
-  });
   std::lock_guard lock(mutex_);
   stopping_ = false;
 }
 
 void QueueInterception::stop() {
+  // ROCr still works here; what has been promised to be told is told. Kernels whose queue was destroyed under them
+  // never end, so there is a limit.
+  if (!completions_.drain(std::chrono::seconds(2)))
+    log::warn("some kernels were not seen to complete before HSA was shut down");
+  completions_.releaseSignals(); // ROCr would call them leaked
   std::thread pump;
   {
     std::lock_guard lock(mutex_);
@@ -384,10 +393,11 @@ hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
   return shadow ? shadow->destroy() : interceptor_.original().core.hsa_queue_destroy_fn(queue);
 }
 
-bool QueueInterception::ring(hsa_signal_t doorbell) {
+bool QueueInterception::ring(hsa_signal_t doorbell, hsa_signal_value_t value) {
   ShadowQueue *queue = doorbells_.find(doorbell.handle);
   if (!queue)
     return false;
+  queue->noteRing(value);
   // A callback that submits packets must not wait for a queue whose callbacks may be waiting for this one.
   if (Interceptor::insideCallback() || !queue->pass())
     passLater(queue);
@@ -401,6 +411,8 @@ hsa_queue_t *QueueInterception::realOf(hsa_queue_t *queue) {
 }
 
 void QueueInterception::passLater(ShadowQueue *queue) {
+  if (queue->waiting.exchange(true))
+    return; // it is in the pump's hands
   std::lock_guard lock(mutex_);
   auto found = shadows_.find(queue->info().queue);
   if (found == shadows_.end() || stopping_)
@@ -432,7 +444,11 @@ void QueueInterception::runPump() {
     const size_t before = full.size();
     std::erase_if(full, [](const std::weak_ptr<ShadowQueue> &weak) {
       const std::shared_ptr<ShadowQueue> queue = weak.lock();
-      return !queue || queue->pass();
+      if (!queue)
+        return true;
+      // Taken out first: who rings from now on is either seen by `pass` or puts it in again.
+      queue->waiting = false;
+      return queue->pass() || queue->waiting.exchange(true);
     });
     pause = full.size() < before ? kShortest : std::min(2 * pause, kLongest);
   }

@@ -38,10 +38,16 @@ public:
   /// The status is that of ROCr for the real queue; nothing is left behind when it is no success.
   hsa_status_t create(const Request &request);
 
+  /// In the hands of the thread that calls `pass` again.
+  std::atomic<bool> waiting = false;
+
   const QueueInfo &info() const { return info_; }
   hsa_signal_t doorbell() const { return doorbell_; }
 
-  /// Passes on what the application has submitted. False when the real queue is full and some of it must wait.
+  /// The doorbell was rung with this value: packets up to it are the hardware's.
+  void noteRing(hsa_signal_value_t value);
+  /// Passes on what the application has submitted. False when some of it must wait: the real queue is full, or a packet
+  /// below the doorbell's value is not written yet, where hardware would look again until it is.
   bool pass();
 
   hsa_status_t destroy();
@@ -50,13 +56,14 @@ public:
 
 private:
   bool submitPending();
-  void takeBatch();
+  bool takeBatch(); ///< false: there was nothing to take
 
   Interceptor &interceptor_;
   QueueInterception &owner_;
   QueueInfo info_; ///< `real` is null once the queue has gone
   Request request_ = {};
   hsa_signal_t doorbell_ = {};
+  std::atomic<int64_t> rung_ = -1;          ///< highest value of the doorbell
   std::mutex mutex_;                        ///< guards what follows
   uint64_t next_ = 0;                       ///< first packet of the application that was not taken yet
   std::vector<PacketBatch::Entry> pending_; ///< taken and shown, not yet in the real queue
@@ -74,7 +81,7 @@ public:
   hsa_status_t createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue);
   hsa_status_t destroyQueue(hsa_queue_t *queue);
   /// True when the signal is the doorbell of a shadow queue: the caller's store has been dealt with.
-  bool ring(hsa_signal_t doorbell);
+  bool ring(hsa_signal_t doorbell, hsa_signal_value_t value);
   /// A queue that another tool has created with ROCr's interception.
   void adopt(hsa_queue_t *queue, hsa_agent_t agent);
   /// Calls the callbacks for packets, and arranges for completions.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <dlfcn.h>
+#include <thread>
 
 namespace luthier::hsa::test {
 namespace {
@@ -21,6 +22,8 @@ struct Case {
   std::vector<std::string> tools;
   bool interceptQueues; ///< the second tool uses ROCr's intercept queues
 };
+
+void PrintTo(const Case &parameter, std::ostream *stream) { *stream << parameter.name; }
 
 class ChainingTest : public testing::TestWithParam<Case> {
 protected:
@@ -49,7 +52,7 @@ TEST_P(ChainingTest, BothToolsSeeEverything) {
     // What Kernels froze did not go through the table.
     const OwnedExecutable executable = value(Executable::create());
     EXPECT_EQ(hsa_executable_freeze(executable->raw(), nullptr), HSA_STATUS_SUCCESS);
-    AppQueue queue(gpu, 64);
+    AppQueue queue(gpu, 256); // an intercept queue of ROCr's that gets full fails an assertion
     auto *counter = kernels.shared<uint64_t>();
     const AppSignal done(100);
     for (int n = 0; n < 100; ++n)
@@ -82,7 +85,10 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
   Interceptor &interceptor = Interceptor::instance();
   for (int round = 0; round < 5; ++round) {
     std::atomic<unsigned> completions = 0;
-    auto subscription = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) { ++completions; });
+    auto subscription = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) {
+      std::this_thread::sleep_for(1ms); // behind the kernels
+      ++completions;
+    });
     startHsa();
     {
       const Agent gpu = value(Agent::gpus()).at(0);
@@ -102,8 +108,8 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
 TEST(RestartTest, NotInitialisedIsAnError) {
   const auto agents = Agent::all();
   ASSERT_FALSE(agents);
-  startHsa({"luthier"}, "gfx90a,gfx90a");
-  EXPECT_EQ(value(Agent::gpus()).size(), 2u);
+  startHsa();
+  EXPECT_EQ(value(Agent::gpus()).size(), 1u);
   stopHsa();
   EXPECT_THAT(errorOf(Agent::all()), testing::HasSubstr("HSA_STATUS_ERROR_NOT_INITIALIZED"));
 }

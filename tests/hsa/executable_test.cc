@@ -205,7 +205,6 @@ TEST_F(ExecutableTest, KernelsHaveDescriptors) {
   EXPECT_EQ(value(kernel.kernelEntry()), base + function->address);
   EXPECT_EQ(value(kernel.kernelObject()), base + function->descriptor);
   EXPECT_EQ(errorOf(kernel.variableSegment()), "resources.kd is a kernel and has no variable segment");
-  EXPECT_THAT(errorOf(kernel.deviceFunction()), HasSubstr("is a kernel"));
 }
 
 TEST_F(ExecutableTest, VariablesHaveAddresses) {
@@ -258,63 +257,39 @@ TEST_F(ExecutableTest, VariablesAreDefinedFromOutside) {
   EXPECT_EQ(*out, number);
 }
 
-// What the provider of device functions will be: here, one that knows a single function.
-class OneFunction final : public DeviceFunctions {
-public:
-  OneFunction(DeviceFunctionInfo function) : function_(std::move(function)) { setDeviceFunctions(this); }
-  ~OneFunction() override { setDeviceFunctions(nullptr); }
-
-  static constexpr hsa_executable_symbol_t kHandle = {0x8000'0000'0000'0001};
-  bool owns(hsa_executable_symbol_t symbol) const override { return symbol.handle >> 63; }
-  Result<DeviceFunctionInfo> info(hsa_executable_symbol_t symbol) const override {
-    if (symbol.handle != kHandle.handle)
-      return makeError("no such function");
-    return function_;
-  }
-  std::vector<hsa_executable_symbol_t> list(hsa_executable_t executable, hsa_agent_t agent) const override {
-    if (executable.handle == function_.executable.handle && agent.handle == function_.agent.handle)
-      return {kHandle};
-    return {};
-  }
-  std::optional<hsa_executable_symbol_t> find(hsa_executable_t executable, hsa_agent_t agent,
-                                              std::string_view name) const override {
-    if (list(executable, agent).empty() || name != function_.name)
-      return std::nullopt;
-    return kHandle;
-  }
-
-private:
-  DeviceFunctionInfo function_;
-};
-
-TEST_F(ExecutableTest, DeviceFunctionsAreSymbolsToo) {
-  Kernels kernels(gpu());
-  const LoadedCodeObject object = value(kernels.executable().loadedCodeObjects()).at(0);
-  const size_t before = value(kernels.executable().symbols(gpu())).size();
-  EXPECT_THAT(errorOf(kernels.executable().symbol("twice", gpu())), HasSubstr("HSA_STATUS_ERROR_INVALID_SYMBOL_NAME"));
-  const OneFunction provider({.name = "twice",
-                              .linkage = HSA_SYMBOL_LINKAGE_PROGRAM,
-                              .agent = gpu().raw(),
-                              .executable = kernels.executable().raw(),
-                              .loadedCodeObject = object.raw(),
-                              .address = 0x1000,
-                              .size = 24});
-  EXPECT_EQ(value(kernels.executable().symbols(gpu())).size(), before + 1);
-  EXPECT_TRUE(value(kernels.executable().symbols(cpu())).empty());
-  const ExecutableSymbol function = kernels.symbol("twice");
+// In what the application loads, device functions are symbols too.
+TEST_F(ExecutableTest, DeviceFunctionsAreSymbols) {
+  const std::vector<std::byte> elf = readFile(KERNELS);
+  const OwnedCodeObjectReader reader = value(CodeObjectReader::fromMemory(elf));
+  hsa_executable_t raw = {};
+  ASSERT_EQ(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &raw),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_load_agent_code_object(raw, gpu().raw(), reader->raw(), nullptr, nullptr),
+            HSA_STATUS_SUCCESS);
+  ASSERT_EQ(hsa_executable_freeze(raw, nullptr), HSA_STATUS_SUCCESS);
+  const Executable executable(raw);
+  const LoadedCodeObject object = value(executable.loadedCodeObjects()).at(0);
+  const ExecutableSymbol function = value(executable.symbol("twice", gpu()));
+  EXPECT_THAT(value(executable.symbols(gpu())), testing::Contains(function));
+  EXPECT_TRUE(value(executable.symbols(cpu())).empty());
   EXPECT_EQ(value(function.kind()), Kind::DeviceFunction);
   EXPECT_EQ(value(function.name()), "twice");
-  EXPECT_EQ(value(function.linkage()), HSA_SYMBOL_LINKAGE_PROGRAM);
+  EXPECT_EQ(value(function.linkage()), HSA_SYMBOL_LINKAGE_MODULE);
   EXPECT_TRUE(value(function.isDefinition()));
   EXPECT_EQ(value(function.agent()), gpu());
-  EXPECT_EQ(value(function.address()), 0x1000u);
-  EXPECT_EQ(value(function.size()), 24u);
-  EXPECT_EQ(value(function.executable()), kernels.executable());
+  EXPECT_EQ(value(function.executable()), executable);
   EXPECT_EQ(value(function.loadedCodeObject()), object);
-  EXPECT_EQ(value(function.deviceFunction()).name, "twice");
+  const object::CodeObject parsed = value(object::CodeObject::parse(elf, "kernels"));
+  const object::Symbol *symbol = parsed.find("twice");
+  ASSERT_NE(symbol, nullptr);
+  EXPECT_EQ(value(function.address()), value(object.loadBase()) + symbol->address);
+  EXPECT_EQ(value(function.size()), symbol->size);
   EXPECT_EQ(errorOf(function.kernelObject()), "twice is a device function and has no kernel object");
-  EXPECT_EQ(errorOf(ExecutableSymbol({OneFunction::kHandle.handle + 1}).name()), "no such function");
-  EXPECT_THAT(errorOf(kernels.executable().symbol("thrice", gpu())), HasSubstr("HSA_STATUS_ERROR_INVALID_SYMBOL_NAME"));
+  EXPECT_EQ(value(value(executable.symbol("resources.kd", gpu())).callees()), std::vector{function});
+  EXPECT_TRUE(value(value(executable.symbol("count.kd", gpu())).callees()).empty());
+  EXPECT_THAT(errorOf(function.callees()), HasSubstr("is a device function"));
+  EXPECT_THAT(errorOf(executable.symbol("thrice", gpu())), HasSubstr("HSA_STATUS_ERROR_INVALID_SYMBOL_NAME"));
+  EXPECT_EQ(hsa_executable_destroy(raw), HSA_STATUS_SUCCESS);
 }
 
 } // namespace
