@@ -158,7 +158,7 @@ KernelText HsaTrace::kernelText(uint64_t kernelObject) {
   KernelText text{fmt::format("kernel object {:#x}", kernelObject), "resources unknown"};
   if (const hsa::SharedCode code = hsa::Interceptor::instance().code().find(kernelObject))
     if (const object::Symbol *kernel = code->kernelOf(kernelObject)) {
-      text.name = demangled(kernel->name);
+      text.name = demangle(kernel->name);
       const object::CodeObject &object = *code->object();
       if (auto descriptor = object.descriptor(*kernel); descriptor && object.hasTarget())
         text.resources =

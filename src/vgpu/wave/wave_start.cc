@@ -56,8 +56,7 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
 }
 
 /// User SGPRs in the order of their enable bits, then system SGPRs.
-void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch,
-                                 const isa::Target &target) {
+void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch, const isa::Target &target) {
   uint8_t next = 0;
   auto push = [&](uint32_t value) { state_.s[next++] = value; };
   auto push64 = [&](uint64_t value) {
