@@ -1,4 +1,5 @@
 // The library that ROCr loads into the application (HSA_TOOLS_LIB): its way in and out.
+#include "hsa/handle.h"
 #include "hsa/interceptor.h"
 #include "runtime/hsa_trace.h"
 #include "support/log.h"
@@ -21,12 +22,14 @@ extern "C" {
     log::error("the application runs without Luthier: {}", installed.error().message());
     return true; // a tool that says no is closed; the table is as it was
   }
+  hsa::lifetime::watchApplication();
   return true;
 }
 
 [[gnu::visibility("default")]] void OnUnload() {
   runtime::finishHsaTrace();
   hsa::Interceptor::instance().uninstall();
+  hsa::lifetime::noteAllDestroyed();
 }
 
 } // extern "C"

@@ -209,11 +209,16 @@ testing::AssertionResult ExecTest::run(std::string_view assembly) {
   auto code = assemble(target_, std::string(assembly) + "\ns_endpgm\n");
   if (!code)
     return testing::AssertionFailure() << code.error().message();
-  return runCode(*code);
+  const bool once =
+      std::ranges::any_of(kOnlyOnce, [&](auto word) { return assembly.find(word) != std::string_view::npos; });
+  return runCode(*code, {}, !once);
 }
 
-testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
-                                           const std::function<void(Wave &, const Inst *)> &onStart) {
+testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code, const OnStart &onStart) {
+  return runCode(code, onStart, false);
+}
+
+testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code, const OnStart &onStart, bool twice) {
   fault_ = {};
   executed_ = 0;
   if (code.size() + kCodeOffset > kCodeBytes)
@@ -240,22 +245,20 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
 
   // Twice: as the scheduler runs it when nobody looks, in threaded handlers, and counted, one instruction at a time.
   // Both must leave the same behind; the second counts. Not where the first would change what the second sees.
-  const bool once =
-      std::ranges::any_of(kOnlyOnce, [&](auto word) { return assembly.find(word) != std::string_view::npos; });
-  if (!once && !trace_) {
+  if (twice && !trace_ && !poison_) {
     const Snapshot before(*this);
-    if (auto problem = execute(launch, nullptr))
+    if (auto problem = execute(launch, onStart, nullptr))
       return testing::AssertionFailure() << *problem;
     const Snapshot threaded(*this);
     before.restore(*this);
     std::vector<OpcodeCount> counts(Decoder::kMaxOpcodes);
-    if (auto problem = execute(launch, &counts))
+    if (auto problem = execute(launch, onStart, &counts))
       return testing::AssertionFailure() << *problem;
     if (!(threaded == Snapshot(*this)))
       return testing::AssertionFailure() << "threaded and single handlers leave different states";
   } else {
     std::vector<OpcodeCount> counts(Decoder::kMaxOpcodes);
-    if (auto problem = execute(launch, &counts))
+    if (auto problem = execute(launch, onStart, &counts))
       return testing::AssertionFailure() << *problem;
   }
   if (fault_.kind != Fault::Kind::None)
@@ -263,7 +266,8 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code,
   return testing::AssertionSuccess();
 }
 
-std::optional<std::string> ExecTest::execute(const Launch &launch, std::vector<OpcodeCount> *counts) {
+std::optional<std::string> ExecTest::execute(const Launch &launch, const OnStart &onStart,
+                                             std::vector<OpcodeCount> *counts) {
   WavePool pool;
   const std::shared_ptr<Dispatch> dispatch = machine(target_).device.prepare(launch, {});
   if (dispatch->aborted())

@@ -158,8 +158,8 @@ public:
   /// Assembles and runs. False, with the reason, when it does not assemble, faults, or does not end.
   testing::AssertionResult run(std::string_view assembly);
   /// Runs machine code, which must end the wave. `onStart` sees the wave once its registers are set.
-  testing::AssertionResult runCode(std::span<const uint8_t> code,
-                                   const std::function<void(Wave &, const Inst *)> &onStart = {});
+  using OnStart = std::function<void(Wave &, const Inst *)>;
+  testing::AssertionResult runCode(std::span<const uint8_t> code, const OnStart &onStart = {});
 
   /// Checks waits in all further runs (vgpu/wave/waits.h).
   void strictWaits(bool on) { strictWaits_ = on; }
@@ -183,7 +183,9 @@ private:
   };
   struct Snapshot;
   /// Runs one wave from the state of the test and leaves its last one there. What went wrong with that, faults apart.
-  std::optional<std::string> execute(const Launch &launch, std::vector<OpcodeCount> *counts);
+  std::optional<std::string> execute(const Launch &launch, const OnStart &onStart, std::vector<OpcodeCount> *counts);
+  /// `twice`: in threaded handlers first, which must leave the same behind.
+  testing::AssertionResult runCode(std::span<const uint8_t> code, const OnStart &onStart, bool twice);
 
   const isa::Target &target_;
   std::unique_ptr<VectorFile> file_;
