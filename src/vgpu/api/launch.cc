@@ -4,8 +4,8 @@
 #include "vgpu/api/metadata.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
-#include "vgpu/wave/stats.h"
 #include "vgpu/wave/poison.h"
+#include "vgpu/wave/stats.h"
 #include "vgpu/wave/trace.h"
 
 #include <algorithm>
