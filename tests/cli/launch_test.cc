@@ -80,11 +80,13 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
   run.traceKernel = "^saxpy";
   run.traceWave = "4-7";
   run.strictWaits = true;
+  run.poisonSeed = 5;
   Environment set = *virtualEnvironment(run, {});
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE"], "/tmp/t.jsonl");
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_KERNEL"], "^saxpy");
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_WAVE"], "4-7");
   EXPECT_EQ(set["LUTHIER_VGPU_STRICT_WAITS"], "1");
+  EXPECT_EQ(set["LUTHIER_VGPU_POISON_DEAD"], "5");
 }
 
 TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {

@@ -173,6 +173,13 @@ TEST(VirtualGpu, TraceShowsWhatAKernelDid) {
   }
 }
 
+TEST(VirtualGpu, DeadRegistersAreOverwritten) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--poison-dead", "3"}, {sampleProgram("vector_add"), "3000"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("luthier vgpu: overwrote "));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("overwrote 0 dead registers")));
+}
+
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {
   const std::string command =
       "nm -D --defined-only '" LUTHIER_THUNK "' | grep -v ' hsaKmt' | grep -v HSAKMT_1 | grep .";
