@@ -59,7 +59,8 @@ const Space kGfx9[] = {
     {Format::Sopk, 0xb0000000, 23, 5, 2, {0}},
     {Format::Sopp, 0xbf800000, 16, 7, 1, {0, 1}},
     {Format::Smem, 0xc0000000, 18, 8, 2, {0, 1u << 14, 1u << 17, 1u << 14 | 1u << 17}},
-    {Format::Vop1, 0x7e000000, 9, 8, 2, {0, kV0, kSdwaOne, kSdwaTwo, kDppQuad, kDppBroadcast, src::kLiteral}},
+    // v0 first: some LLVM disassembles with any source, but they take a VGPR (v_swap_b32).
+    {Format::Vop1, 0x7e000000, 9, 8, 2, {kV0, 0, kSdwaOne, kSdwaTwo, kDppQuad, kDppBroadcast, src::kLiteral}},
     {Format::Vop2, 0x00000000, 25, 6, 2, {0, kV0, kSdwaOne, kSdwaTwo, kDppQuad, kDppBroadcast, src::kLiteral}},
     {Format::Vopc, 0x7c000000, 17, 8, 2, {0, kV0, kSdwaOne, kSdwaTwo, kDppQuad, kDppBroadcast, src::kLiteral}},
     {Format::Vop3, 0xd0000000, 16, 10, 2, {0, kVop3Vgprs, kVop3Lane}},
