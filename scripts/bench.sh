@@ -4,6 +4,7 @@
 # Builds and runs the benchmark bench/NAME_bench.cc; the arguments are passed to it.
 #   vgpu [KERNEL...]   speed of the virtual GPU: wave-instructions and lane-operations per second, the same kernels on PoCL,
 #                      start-up time
+#   hsa [DISPATCHES]   dispatches per second with and without interception
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
 set -euo pipefail

@@ -113,6 +113,14 @@ hsa_status_t ShadowQueue::destroy() {
   return status;
 }
 
+void ShadowQueue::dropFront() {
+  const CoreApiTable &core = interceptor_.original().core;
+  core.hsa_queue_destroy_fn(info_.queue);
+  core.hsa_signal_destroy_fn(doorbell_);
+  doorbell_ = {};
+  info_.queue = info_.real;
+}
+
 void ShadowQueue::abandon() {
   std::lock_guard lock(mutex_);
   info_.real = nullptr;
@@ -219,9 +227,14 @@ void QueueInterception::DoorbellTable::erase(uint64_t handle) {
       return;
     if (slot.handle.load(std::memory_order_relaxed) != handle)
       continue;
-    // The handle stays, so that searches go on past it.
+    // The handle stays, so that searches go on past it, unless there is nothing behind it.
     slot.queue.store(nullptr, std::memory_order_release);
     --used_;
+    for (; slots_[(n + 1) % kSlots].handle.load(std::memory_order_relaxed) == 0; n = (n + kSlots - 1) % kSlots) {
+      if (slots_[n].handle.load(std::memory_order_relaxed) == 0 || slots_[n].queue.load(std::memory_order_relaxed))
+        break;
+      slots_[n].handle.store(0, std::memory_order_release);
+    }
     return;
   }
 }
@@ -317,14 +330,14 @@ hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request,
   const hsa_status_t status = shadow->create(request);
   if (status != HSA_STATUS_SUCCESS)
     return status;
-  const QueueInfo info = shadow->info();
+  QueueInfo info;
   {
     std::lock_guard lock(mutex_);
     if (shadow->doorbell().handle && !doorbells_.insert(shadow->doorbell().handle, shadow.get())) {
-      log::error("too many queues to intercept; creating another one fails");
-      shadow->destroy();
-      return HSA_STATUS_ERROR_OUT_OF_RESOURCES;
+      log::error("too many queues: packets of another one cannot be intercepted");
+      shadow->dropFront();
     }
+    info = shadow->info();
     shadows_[info.queue] = std::move(shadow);
   }
   *queue = info.queue;

@@ -51,6 +51,8 @@ public:
   bool pass();
 
   hsa_status_t destroy();
+  /// Gives the application the real queue; only before it has got the other one.
+  void dropFront();
   /// Leaves the queues to ROCr.
   void abandon();
 

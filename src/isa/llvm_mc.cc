@@ -1,10 +1,12 @@
 #include "isa/llvm_mc.h"
 
+#include "isa/format.h"
 #include "isa/target.h"
 
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <cstring>
 #include <mutex>
 
 // Declared here because only the AMD GPU target is linked: the header that declares all targets would want them all.
@@ -46,9 +48,30 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
   return mc;
 }
 
+namespace {
+
+/// SDWA (gfx8 to gfx10) with selections that do not exist. LLVM decodes them, but its printer runs off its end.
+bool hasReservedSdwa(std::span<const uint8_t> bytes) {
+  uint32_t words[2];
+  if (bytes.size() < sizeof words)
+    return false;
+  memcpy(words, bytes.data(), sizeof words);
+  const bool sdwa = !(words[0] >> 31) && field(words[0], 0, 9) == src::kSdwa; // VOP1, VOP2 and VOPC have bit 31 clear
+  if (!sdwa)
+    return false;
+  const uint32_t opcode = words[0] >> 25;
+  const bool vopc = opcode == 0x3e, vop1 = opcode == 0x3f;
+  constexpr uint32_t kReservedSelect = 7, kReservedUnused = 3;
+  return field(words[1], 16, 3) == kReservedSelect || (!vop1 && field(words[1], 24, 3) == kReservedSelect) ||
+         (!vopc && (field(words[1], 8, 3) == kReservedSelect || field(words[1], 11, 2) == kReservedUnused));
+}
+
+} // namespace
+
 bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) const {
   return disassembler->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), address, llvm::nulls()) ==
-         llvm::MCDisassembler::Success;
+             llvm::MCDisassembler::Success &&
+         !hasReservedSdwa(bytes);
 }
 
 std::string LlvmMc::text(std::span<const uint8_t> bytes, uint64_t address) const {

@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 namespace luthier::isa {
 namespace {
 
@@ -67,6 +69,19 @@ TEST_F(DisassemblerTest, RefusesWhatIsNoInstruction) {
   EXPECT_FALSE(disassembler->disassemble(invalid, 0));
   EXPECT_EQ(disassembler->text(invalid, 0), "<invalid>");
   EXPECT_FALSE(disassembler->disassemble({}, 0));
+}
+
+// LLVM decodes them, and its printer crashes on them.
+TEST_F(DisassemblerTest, RefusesReservedSdwaSelections) {
+  const uint32_t vMovSdwa = 0x7e0202f9, vAddSdwa = 0x020202f9; // v_mov_b32_sdwa, v_add_f32_sdwa
+  for (const auto &[first, second] : {std::pair{vMovSdwa, 0x00060706u}, std::pair{vMovSdwa, 0x00071600u},
+                                      std::pair{vMovSdwa, 0x00061e00u}, std::pair{vAddSdwa, 0x07061600u}}) {
+    const uint32_t words[] = {first, second};
+    uint8_t bytes[8];
+    memcpy(bytes, words, sizeof bytes);
+    EXPECT_EQ(disassembler->text(bytes, 0), "<invalid>") << std::hex << first << " " << second;
+    EXPECT_FALSE(disassembler->disassemble(bytes, 0)) << std::hex << first << " " << second;
+  }
 }
 
 TEST_F(DisassemblerTest, RefusesTruncatedInstructions) {
