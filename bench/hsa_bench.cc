@@ -2,7 +2,8 @@
 // Luthier, with the Interceptor and no callback, with a callback for packets, and with one for each completion.
 //
 // The virtual GPU has one worker thread: the rest of the machine is for the thread that submits, whose fights with a
-// second worker for two cores would be all that is measured. Each way runs several times in turn, so that a noisy moment of the machine meets all of them; the best counts.
+// second worker for two cores would be all that is measured. Each way runs several times in turn, so that a noisy
+// moment of the machine meets all of them; the best counts.
 //
 // Usage: hsa_bench [DISPATCHES] [ROUNDS]
 
