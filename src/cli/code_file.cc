@@ -63,16 +63,16 @@ Result<void>
 forEachObject(const std::string &file, const std::string &target,
               const std::function<Result<void>(const object::Image &, const object::CodeObject &)> &visit) {
   const object::Container container = LUTHIER_TRY(object::Container::open(file));
-  std::optional<object::TargetId> wanted;
+  std::optional<isa::TargetId> wanted;
   if (!target.empty())
-    wanted = LUTHIER_TRY(object::TargetId::parse(target));
+    wanted = LUTHIER_TRY(isa::TargetId::parse(target));
   std::set<std::string> there;
   bool any = false;
   for (const object::ImageGroup &group : container.groups()) {
     const auto images = LUTHIER_TRY(container.images(group));
     for (const object::Image &image : images) {
       there.insert(image.target.text());
-      if (wanted && !object::compatible(image.target, *wanted))
+      if (wanted && !isa::compatible(image.target, *wanted))
         continue;
       any = true;
       const object::CodeObject object = LUTHIER_TRY(image.codeObject());

@@ -71,9 +71,9 @@ public:
     auto container = object::Container::open(options_.file);
     if (!container)
       return fail(container.error());
-    std::optional<object::TargetId> wanted;
+    std::optional<isa::TargetId> wanted;
     if (!options_.target.empty()) {
-      auto target = object::TargetId::parse(options_.target);
+      auto target = isa::TargetId::parse(options_.target);
       if (!target) {
         log::error("{}", target.error().message());
         return exitUsage;
@@ -90,7 +90,7 @@ public:
       for (const object::Image &image : *images) {
         ++images_;
         seen_[image.target.text()] = {};
-        if (wanted && !object::compatible(image.target, *wanted))
+        if (wanted && !isa::compatible(image.target, *wanted))
           continue;
         const auto object = image.codeObject();
         if (object)

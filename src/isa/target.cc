@@ -35,8 +35,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 12,
      .unifiedVgprs = false,
      .packedWorkitemIds = false,
-     .sramecc = false,
-     .xnack = false,
      .virtualGpu = false},
     {.name = "gfx1100",
      .major = 11,
@@ -62,8 +60,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = false,
      .packedWorkitemIds = true,
-     .sramecc = false,
-     .xnack = false,
      .virtualGpu = false},
     {.name = "gfx803",
      .major = 8,
@@ -89,8 +85,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 0,
      .unifiedVgprs = false,
      .packedWorkitemIds = false,
-     .sramecc = false,
-     .xnack = false,
      .virtualGpu = false},
     {.name = "gfx900",
      .major = 9,
@@ -116,8 +110,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = false,
      .packedWorkitemIds = false,
-     .sramecc = false,
-     .xnack = true,
      .virtualGpu = false},
     {.name = "gfx906",
      .major = 9,
@@ -143,8 +135,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = false,
      .packedWorkitemIds = false,
-     .sramecc = true,
-     .xnack = true,
      .virtualGpu = false},
     {.name = "gfx908",
      .major = 9,
@@ -170,8 +160,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = false,
      .packedWorkitemIds = false,
-     .sramecc = true,
-     .xnack = true,
      .virtualGpu = false},
     {.name = "gfx90a",
      .major = 9,
@@ -197,8 +185,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = true,
      .packedWorkitemIds = true,
-     .sramecc = true,
-     .xnack = true,
      .virtualGpu = true},
     {.name = "gfx940",
      .major = 9,
@@ -224,8 +210,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = true,
      .packedWorkitemIds = true,
-     .sramecc = true,
-     .xnack = true,
      .virtualGpu = false},
     {.name = "gfx942",
      .major = 9,
@@ -251,8 +235,6 @@ static constexpr Target kTargets[] = {
      .flatOffsetBits = 13,
      .unifiedVgprs = true,
      .packedWorkitemIds = true,
-     .sramecc = true,
-     .xnack = true,
      .virtualGpu = false},
 };
 
@@ -285,41 +267,6 @@ Result<const Target *> findVirtualTarget(std::string_view name) {
     return makeError("the virtual GPU does not execute code of {}; known: {}", target->name,
                      fmt::join(virtualTargets(), ", "));
   return target;
-}
-
-Result<TargetId> parseTargetId(std::string_view text) {
-  TargetId id;
-  id.target = findTarget(text);
-  const size_t colon = std::min(text.find(':'), text.size());
-  if (!id.target)
-    return makeError("unknown target '{}'", text.substr(0, colon));
-  for (std::string_view rest = text.substr(colon); !rest.empty();) {
-    rest.remove_prefix(1);
-    const std::string_view feature = rest.substr(0, rest.find(':'));
-    rest.remove_prefix(feature.size());
-    const std::string_view name = feature.substr(0, feature.size() - !feature.empty());
-    const bool isSramecc = name == "sramecc";
-    if ((!isSramecc && name != "xnack") || (!feature.ends_with('+') && !feature.ends_with('-')))
-      return makeError("'{}': '{}' is no feature (sramecc+, sramecc-, xnack+, xnack-)", text, feature);
-    if (isSramecc ? !id.target->sramecc : !id.target->xnack)
-      return makeError("'{}': {} has no {}", text, id.target->name, name);
-    Feature &setting = isSramecc ? id.sramecc : id.xnack;
-    if (setting != Feature::Any)
-      return makeError("'{}' names {} twice", text, name);
-    setting = feature.ends_with('+') ? Feature::On : Feature::Off;
-  }
-  return id;
-}
-
-std::string toString(const TargetId &id) {
-  std::string text(id.target ? id.target->name : "unknown");
-  const auto add = [&](std::string_view name, Feature setting) {
-    if (setting != Feature::Any)
-      text += fmt::format(":{}{}", name, setting == Feature::On ? '+' : '-');
-  };
-  add("sramecc", id.sramecc);
-  add("xnack", id.xnack);
-  return text;
 }
 
 } // namespace luthier::isa

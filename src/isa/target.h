@@ -38,7 +38,6 @@ struct Target {
   uint8_t flatOffsetBits; ///< of FLAT's immediate offset, sign included; 0: there is none
   bool unifiedVgprs;      ///< architectural and AccVGPRs share one file, split at ACCUM_OFFSET
   bool packedWorkitemIds; ///< work-item ids arrive in one VGPR, ten bits each
-  bool sramecc, xnack;    ///< features that a target id may name
   bool virtualGpu;        ///< the virtual GPU executes its code
 };
 
@@ -53,20 +52,5 @@ const Target *findTarget(uint8_t elfMachine);
 Result<const Target *> findVirtualTarget(std::string_view name);
 /// Names of all that it can be.
 std::vector<std::string_view> virtualTargets();
-
-enum class Feature : uint8_t { Any, Off, On };
-
-/// A target with what its code requires of the GPU's settings.
-struct TargetId {
-  const Target *target = nullptr;
-  Feature sramecc = Feature::Any;
-  Feature xnack = Feature::Any;
-
-  bool operator==(const TargetId &) const = default;
-};
-
-/// "gfx90a:sramecc+:xnack-", in any order of features.
-Result<TargetId> parseTargetId(std::string_view text);
-std::string toString(const TargetId &id);
 
 } // namespace luthier::isa

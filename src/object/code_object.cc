@@ -46,7 +46,7 @@ Result<void> CodeObject::readHeader() {
   version_ = elf_.abiVersion + 2u;
   if (version_ < 3 || version_ > 6)
     return makeError("code object version {} is not supported (ABI version {})", version_, elf_.abiVersion);
-  targetId_ = TargetId::fromElf(elf_.flags, version_);
+  targetId_ = isa::TargetId::fromElf(elf_.flags, version_);
   targetText_ = targetId_.text();
   target_ = isa::findTarget(targetId_.processor);
   return {};

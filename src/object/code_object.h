@@ -7,11 +7,11 @@
 #pragma once
 
 #include "isa/target.h"
+#include "isa/target_id.h"
 #include "object/bytes.h"
 #include "object/elf_file.h"
 #include "object/kernel_descriptor.h"
 #include "object/metadata.h"
-#include "object/target_id.h"
 #include "support/result.h"
 
 #include <cstddef>
@@ -90,7 +90,7 @@ public:
   std::span<const std::byte> elf() const { return elf_.bytes; }
   /// "gfx90a:sramecc+:xnack-", as the ELF header says.
   const std::string &targetId() const { return targetText_; }
-  const TargetId &parsedTargetId() const { return targetId_; }
+  const isa::TargetId &parsedTargetId() const { return targetId_; }
   /// Whether the target has a row in isa/; without one, code can be listed but not understood.
   bool hasTarget() const { return target_ != nullptr; }
   const isa::Target &target() const { return *target_; } ///< only if hasTarget()
@@ -140,7 +140,7 @@ private:
 
   std::string origin_;
   ElfFile elf_;
-  TargetId targetId_;
+  isa::TargetId targetId_;
   std::string targetText_;
   const isa::Target *target_ = nullptr;
   unsigned version_ = 0;

@@ -121,7 +121,7 @@ Result<std::vector<Image>> Container::images(const ImageGroup &group) const {
   if (group.kind == ImageGroup::Kind::CodeObject) {
     const ElfFile elf = LUTHIER_TRY(ElfFile::parse(group.bytes));
     images.push_back({.origin = name_,
-                      .target = TargetId::fromElf(elf.flags, elf.abiVersion + 2u),
+                      .target = isa::TargetId::fromElf(elf.flags, elf.abiVersion + 2u),
                       .group = number,
                       .offset = group.offset,
                       .bytes = group.bytes});
@@ -150,7 +150,7 @@ Result<std::vector<Image>> Container::images(const ImageGroup &group) const {
     // The host's entry is empty, and so are those of targets that were left out.
     if (entry.target().empty() || entry.contents.empty())
       continue;
-    auto target = TargetId::parse(entry.target());
+    auto target = isa::TargetId::parse(entry.target());
     if (!target)
       return fail(target.error());
     images.push_back({.origin = fmt::format("{}: {}, {}", name_, where, entry.id),
@@ -164,11 +164,11 @@ Result<std::vector<Image>> Container::images(const ImageGroup &group) const {
   return images;
 }
 
-Result<std::vector<Image>> Container::images(const std::optional<TargetId> &target) const {
+Result<std::vector<Image>> Container::images(const std::optional<isa::TargetId> &target) const {
   std::vector<Image> all;
   for (const ImageGroup &group : groups_) {
     for (Image &image : LUTHIER_TRY(images(group)))
-      if (!target || compatible(image.target, *target))
+      if (!target || isa::compatible(image.target, *target))
         all.push_back(std::move(image));
   }
   return all;

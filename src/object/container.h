@@ -5,11 +5,11 @@
 // the last view of them goes.
 #pragma once
 
+#include "isa/target_id.h"
 #include "object/bytes.h"
 #include "object/code_object.h"
 #include "object/decompress.h"
 #include "object/mapped_file.h"
-#include "object/target_id.h"
 #include "support/result.h"
 
 #include <memory>
@@ -24,7 +24,7 @@ namespace luthier::object {
 struct Image {
   std::string origin{}; ///< for messages: the file, the bundle and the entry
   std::string entry{};  ///< the id in the bundle; empty for a bare code object
-  TargetId target{};
+  isa::TargetId target{};
   unsigned group = 0;  ///< which bundle of the file
   uint64_t offset = 0; ///< in the file, or in the unpacked bundle
   ByteSpan bytes{};
@@ -59,7 +59,7 @@ public:
   /// The images for AMD GPUs in a group.
   Result<std::vector<Image>> images(const ImageGroup &group) const;
   /// All images that run on, or answer to, a target; without one, all.
-  Result<std::vector<Image>> images(const std::optional<TargetId> &target = std::nullopt) const;
+  Result<std::vector<Image>> images(const std::optional<isa::TargetId> &target = std::nullopt) const;
 
   /// Gives back the memory that reading a group took; views stay valid.
   void forget(const ImageGroup &group) const;

@@ -60,47 +60,5 @@ TEST(Target, TheVirtualGpuExecutesOne) {
             "the virtual GPU does not execute code of gfx1030; known: gfx90a");
 }
 
-TEST(TargetId, IsReadAndPrinted) {
-  const Target *gfx90a = findTarget("gfx90a");
-  const std::pair<const char *, TargetId> cases[] = {
-      {"gfx90a", {gfx90a, Feature::Any, Feature::Any}},
-      {"gfx90a:xnack-", {gfx90a, Feature::Any, Feature::Off}},
-      {"gfx90a:sramecc+:xnack-", {gfx90a, Feature::On, Feature::Off}},
-      {"gfx90a:sramecc-:xnack+", {gfx90a, Feature::Off, Feature::On}},
-      {"gfx1030", {findTarget("gfx1030"), Feature::Any, Feature::Any}},
-  };
-  for (const auto &[text, id] : cases) {
-    SCOPED_TRACE(text);
-    const auto parsed = parseTargetId(text);
-    ASSERT_TRUE(parsed) << parsed.error().message();
-    EXPECT_EQ(*parsed, id);
-    EXPECT_EQ(toString(*parsed), text);
-  }
-  EXPECT_EQ(toString(*parseTargetId("gfx90a:xnack-:sramecc+")), "gfx90a:sramecc+:xnack-") << "in one order";
-}
-
-TEST(TargetId, ErrorsNameWhatIsWrong) {
-  const std::pair<const char *, const char *> cases[] = {
-      {"", "unknown target ''"},
-      {"gfx90", "unknown target 'gfx90'"},
-      {":xnack+", "unknown target ''"},
-      {"gfx90a:", "'' is no feature"},
-      {"gfx90a:xnack", "'xnack' is no feature"},
-      {"gfx90a:+", "'+' is no feature"},
-      {"gfx90a:xnack*", "'xnack*' is no feature"},
-      {"gfx90a:cumode+", "'cumode+' is no feature"},
-      {"gfx90a:xnack+:", "'' is no feature"},
-      {"gfx90a:xnack+:xnack-", "names xnack twice"},
-      {"gfx803:xnack+", "gfx803 has no xnack"},
-      {"gfx900:sramecc+", "gfx900 has no sramecc"},
-  };
-  for (const auto &[text, message] : cases) {
-    SCOPED_TRACE(text);
-    const auto parsed = parseTargetId(text);
-    ASSERT_FALSE(parsed);
-    EXPECT_THAT(parsed.error().message(), HasSubstr(message));
-  }
-}
-
 } // namespace
 } // namespace luthier::isa

@@ -15,9 +15,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::vector<std::string> targets(const Container &container, const char *wanted = nullptr) {
-  std::optional<TargetId> target;
+  std::optional<isa::TargetId> target;
   if (wanted)
-    target = *TargetId::parse(wanted);
+    target = *isa::TargetId::parse(wanted);
   auto images = container.images(target);
   EXPECT_TRUE(images) << images.error().message();
   std::vector<std::string> result;

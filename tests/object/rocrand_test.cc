@@ -41,7 +41,7 @@ TEST_F(RocRand, SevenTargets) {
   }
   EXPECT_THAT(targets, testing::ElementsAre("gfx1030", "gfx803", "gfx900:xnack-", "gfx906:xnack-", "gfx908:xnack-",
                                             "gfx90a:xnack+", "gfx90a:xnack-"));
-  auto one = container->images(*TargetId::parse("gfx90a:sramecc+:xnack+"));
+  auto one = container->images(*isa::TargetId::parse("gfx90a:sramecc+:xnack+"));
   ASSERT_TRUE(one);
   EXPECT_EQ(one->size(), 1u);
 }

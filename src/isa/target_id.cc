@@ -1,10 +1,10 @@
-#include "object/target_id.h"
+#include "isa/target_id.h"
 
 #include <algorithm>
 #include <array>
 #include <cctype>
 
-namespace luthier::object {
+namespace luthier::isa {
 
 namespace {
 
@@ -158,4 +158,4 @@ bool compatible(const TargetId &code, const TargetId &wanted) {
   return code.processor == wanted.processor && fits(code.xnack, wanted.xnack) && fits(code.sramecc, wanted.sramecc);
 }
 
-} // namespace luthier::object
+} // namespace luthier::isa

@@ -1,8 +1,8 @@
-#include "object/target_id.h"
+#include "isa/target_id.h"
 
 #include <gtest/gtest.h>
 
-namespace luthier::object {
+namespace luthier::isa {
 namespace {
 
 std::string canonical(std::string_view text) {
@@ -51,4 +51,4 @@ TEST(TargetId, FlagsOfTheElfHeader) {
 }
 
 } // namespace
-} // namespace luthier::object
+} // namespace luthier::isa

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace luthier::object {
+namespace luthier::isa {
 
 enum class Feature : uint8_t { Unsupported, Any, Off, On };
 
@@ -33,4 +33,4 @@ struct TargetId {
 /// answers a request for it.
 bool compatible(const TargetId &code, const TargetId &wanted);
 
-} // namespace luthier::object
+} // namespace luthier::isa
