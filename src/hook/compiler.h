@@ -1,0 +1,50 @@
+// Compiles hooks to fragments with LLVM, each once per target, wave size and kinds of arguments.
+//
+// The hook is wrapped in a function of the shader convention amdgpu_cs that returns its results in registers: LLVM
+// turns that into code without prologue, stack or return. Hooks that need what a fragment cannot have (LDS, a stack, a
+// call) are refused by name.
+#pragma once
+
+#include "hook/fragment.h"
+#include "isa/target.h"
+
+#include <filesystem>
+
+namespace luthier::hook {
+
+struct FragmentRequest {
+  std::string hook;            ///< name or symbol
+  std::vector<Source> sources; ///< one per parameter
+  bool operator<=>(const FragmentRequest &) const = default;
+};
+
+/// Thread-safe.
+class FragmentCompiler {
+public:
+  struct Options {
+    /// Where fragments are kept across runs; empty: nowhere. Any number of processes may use it at once; what is
+    /// damaged or foreign in it is ignored and replaced.
+    std::filesystem::path cache;
+  };
+  /// What the environment says: LUTHIER_CACHE (a folder, "off"), or else $XDG_CACHE_HOME/luthier or ~/.cache/luthier.
+  static Options defaultOptions();
+
+  explicit FragmentCompiler(Options options = defaultOptions());
+  ~FragmentCompiler();
+
+  Result<std::shared_ptr<const Fragment>> compile(const std::shared_ptr<const HookModule> &module,
+                                                  const FragmentRequest &request, const isa::Target &target,
+                                                  unsigned waveSize);
+
+  struct Statistics {
+    uint64_t compiled = 0, fromDisk = 0, fromMemory = 0;
+    double compileSeconds = 0;
+  };
+  Statistics statistics() const;
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace luthier::hook

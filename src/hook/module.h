@@ -1,0 +1,79 @@
+// A file of hooks: LLVM bitcode made from a HIP or C++ source that includes luthier/hook.h.
+//
+// The bitcode belongs to no GPU target; it is specialised for one when a fragment is compiled (hook/compiler.h). What
+// is in it is read once: the hooks with the types of their parameters, and the tool's variables. Everything that can be
+// refused without compiling is refused here, with the name of the hook: LDS, recursion, symbols that nobody defines.
+#pragma once
+
+#include "support/result.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace luthier::hook {
+
+enum class HookKind : uint8_t {
+  Lane, ///< runs under the guest's EXEC
+  Wave, ///< runs once per wave, even when no lane is active
+};
+
+enum class ValueType : uint8_t { Void, Integer, Float, Pointer };
+
+struct HookParameter {
+  ValueType type = ValueType::Integer;
+  uint8_t dwords = 1; ///< registers that it takes; smaller integers take one
+  bool operator==(const HookParameter &) const = default;
+};
+
+struct Hook {
+  std::string name; ///< as written in the source, with its namespaces: "count", "my::count"
+  std::string symbol;
+  HookKind kind = HookKind::Lane;
+  std::vector<HookParameter> parameters;
+  HookParameter result; ///< type Void, 0 dwords when there is none
+};
+
+enum class Storage : uint8_t {
+  Device,    ///< one copy in device memory
+  PerLaunch, ///< one copy per launch, in a block of memory whose address the kernel is given
+  PerWave,   ///< in reserved registers, zero when a wave starts
+};
+
+struct Variable {
+  std::string name;
+  std::string symbol;
+  Storage storage = Storage::Device;
+  uint64_t size = 0;
+  uint64_t alignment = 1;
+  uint64_t offset = 0;             ///< PerLaunch: in the block
+  std::vector<std::byte> contents; ///< initial ones; empty: zeros
+};
+
+class HookModule {
+public:
+  /// `origin` names the file in messages.
+  static Result<std::shared_ptr<const HookModule>> load(std::span<const std::byte> bitcode, std::string origin);
+  ~HookModule();
+
+  const std::string &origin() const;
+  std::span<const Hook> hooks() const;
+  std::span<const Variable> variables() const;
+  const Hook *findHook(std::string_view name) const; ///< by name or symbol; null when there is none
+  const Variable *findVariable(std::string_view name) const;
+  /// Bytes of the block of PerLaunch variables and its alignment.
+  uint64_t perLaunchBytes() const;
+  uint64_t perLaunchAlignment() const;
+
+private:
+  friend class FragmentCompiler;
+  struct Impl;
+  explicit HookModule(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace luthier::hook

@@ -1,0 +1,81 @@
+// A rewritten kernel: its code and all that changes around it, before it is put into an object (rewrite/emit.h).
+#pragma once
+
+#include "hook/module.h"
+#include "object/code_object.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace luthier::rewrite {
+
+/// A literal in the code that is half of an address.
+struct CodeRelocation {
+  enum class Base : uint8_t {
+    Original, ///< where the original code object is loaded
+    Variable, ///< a tool's variable
+  };
+  uint64_t offset = 0; ///< of the four bytes, in Variant::code
+  bool high = false;   ///< the upper 32 bits
+  Base base = Base::Original;
+  uint32_t variable = 0; ///< number in Variant::variables
+  uint64_t addend = 0;   ///< Original: an address of the file
+};
+
+/// A function of the variant: the kernel's own code first, then copies of functions that it can reach.
+struct NewFunction {
+  const object::Symbol *original = nullptr;
+  uint64_t offset = 0, size = 0; ///< in Variant::code
+};
+
+/// What a piece of the new code is.
+struct CodeRange {
+  enum class Kind : uint8_t {
+    Original,    ///< instructions of the original, unchanged but for branch targets
+    Replacement, ///< stands for an original instruction that cannot stay as it is: s_getpc_b64, calls
+    Glue,        ///< setting up and saving around a hook
+    Fragment,    ///< the hook
+    Entry,       ///< the preamble
+    Island,      ///< a branch on behalf of one that cannot reach its target
+  };
+  Kind kind = Kind::Original;
+  uint64_t offset = 0, size = 0; ///< in Variant::code
+  uint64_t original = 0;         ///< address in the file of the instruction it belongs to
+  uint32_t site = UINT32_MAX;    ///< number of the insertion in the request, for Glue and Fragment
+};
+
+/// A tool's variable that the code refers to.
+struct UsedVariable {
+  std::shared_ptr<const hook::HookModule> module;
+  uint32_t variable = 0; ///< number in module->variables()
+  bool operator==(const UsedVariable &) const = default;
+};
+
+struct Resources {
+  uint32_t sgprs = 0; ///< as allocated, special ones included
+  uint32_t vgprs = 0; ///< architectural, as allocated
+  uint32_t accVgprs = 0;
+  uint32_t scratch = 0; ///< bytes per lane
+  uint32_t kernarg = 0;
+  uint64_t codeBytes = 0;
+  unsigned wavesPerSimd = 0;
+};
+
+struct Variant {
+  const object::Symbol *kernel = nullptr;
+  std::vector<uint8_t> code;               ///< starts with the kernel's entry; aligned to 256
+  std::vector<CodeRelocation> relocations; ///< ascending
+  std::vector<NewFunction> functions;
+  std::vector<CodeRange> ranges;  ///< ascending, without holes
+  std::vector<std::string> notes; ///< per site: hook and where its arguments are, for people
+  std::vector<UsedVariable> variables;
+  object::KernelDescriptor descriptor; ///< all but entryOffset, which depends on where it is put
+  object::KernelMetadata metadata;
+  Resources before, after;
+  /// Kernarg offset of the pointer to PerLaunch variables; 0: none is needed.
+  uint32_t launchBlockOffset = 0;
+};
+
+} // namespace luthier::rewrite
