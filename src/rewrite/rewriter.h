@@ -1,0 +1,113 @@
+// Rewrites a kernel: hooks placed at chosen points of it and of the functions that it can reach.
+//
+// The kernel and the functions are copied with their bytes, the compiled hooks are put in between with their registers
+// renamed into ones that are free at each point, and everything that depends on where code is gets re-aimed. The
+// original object is not changed: the result is a Variant, which rewrite/emit.h makes a file of. Each insertion is
+// either done or refused with a reason; a refused one leaves no trace in the code. Only what makes the kernel as a
+// whole impossible to rewrite is an error.
+#pragma once
+
+#include "analysis/callgraph.h"
+#include "analysis/program.h"
+#include "hook/compiler.h"
+#include "rewrite/variant.h"
+
+#include <optional>
+
+namespace luthier::rewrite {
+
+enum class Position : uint8_t {
+  Before,        ///< each time control gets to the instruction
+  After,         ///< each time it goes on behind the instruction; not for those that end a block (calls may)
+  Replace,       ///< instead of the instruction
+  Remove,        ///< the instruction goes, nothing comes
+  BlockEntry,    ///< before the first instruction of a block, and before all that is Before it
+  Edge,          ///< each time control goes from one block to another
+  FunctionEntry, ///< when the function is called: not when it loops to its first instruction
+  FunctionExit,  ///< before each return, and each jump to another function
+  KernelEntry,
+  KernelExit, ///< before each s_endpgm, in functions that the kernel calls too
+};
+std::string_view toString(Position position);
+
+/// What is passed for a hook's parameter.
+struct Argument {
+  enum class Kind : uint8_t {
+    Constant, ///< `value`, 32 or 64 bits as the parameter is
+    Register, ///< `regs` of the guest: scalar, vector or accumulation registers; VCC, EXEC, SCC, M0 too
+    Operand,  ///< operand number `value` of the instruction: a register or a constant
+    Address,  ///< effective address of the instruction's memory access; `value` 1: of its second one (ds_read2)
+    Width,    ///< bytes of its memory access, per lane
+    Pc,     ///< address of the instruction in the original file; with `value` in the upper 16 bits: the object's number
+    Launch, ///< `launch`
+  };
+  Kind kind = Kind::Constant;
+  uint64_t value = 0;
+  RegRange regs = {};
+  hook::LaunchValue launch = {};
+
+  static Argument constant(uint64_t value) { return {.kind = Kind::Constant, .value = value}; }
+  static Argument reg(RegRange regs) { return {.kind = Kind::Register, .regs = regs}; }
+  static Argument exec() { return reg({Reg::ExecLo, 2}); }
+  static Argument vcc() { return reg({Reg::VccLo, 2}); }
+  static Argument scc() { return reg({Reg::Scc, 1}); }
+  static Argument m0() { return reg({Reg::M0, 1}); }
+  static Argument operand(unsigned index) { return {.kind = Kind::Operand, .value = index}; }
+  static Argument address(unsigned access = 0) { return {.kind = Kind::Address, .value = access}; }
+  static Argument width() { return {.kind = Kind::Width}; }
+  static Argument pc(uint64_t object = 0) { return {.kind = Kind::Pc, .value = object}; }
+  static Argument launchValue(hook::LaunchValue what) { return {.kind = Kind::Launch, .launch = what}; }
+};
+
+struct Insertion {
+  Position position = Position::Before;
+  const object::Symbol *function = nullptr; ///< null: the kernel
+  /// Of an instruction (Before, After, Replace, Remove), of a block's first (BlockEntry), or of the last one of the
+  /// block that an Edge leaves; in the file.
+  uint64_t address = 0;
+  uint64_t edgeTo = 0;                            ///< Edge: address of the block that it goes to
+  std::shared_ptr<const hook::HookModule> module; ///< null only for Remove, and for Replace by nothing
+  std::string hook;
+  std::vector<Argument> arguments; ///< one per parameter of the hook
+  RegRange result = {};            ///< guest registers that get what the hook returns; none: it is dropped
+};
+
+/// What became of an insertion.
+struct SiteAccount {
+  bool placed = false;
+  std::string rejected;      ///< why not
+  uint32_t places = 0;       ///< in the code; several for FunctionExit and KernelExit
+  uint32_t instructions = 0; ///< inserted, at all places
+  uint32_t saved = 0;        ///< live registers that had to be saved around it
+  uint32_t waits = 0;        ///< places with a wait that the guest did not have
+};
+
+struct Rewrite {
+  Variant variant;
+  std::vector<SiteAccount> sites; ///< as in the request
+  uint64_t originalInstructions = 0, insertedInstructions = 0;
+  /// Indirect calls and jumps whose targets are not all known: what they reach elsewhere runs as it was.
+  uint32_t openCalls = 0;
+};
+
+/// For one code object. Not thread-safe.
+class Rewriter {
+public:
+  /// Object and compiler must outlive it.
+  static Result<std::unique_ptr<Rewriter>> create(const object::CodeObject &object, hook::FragmentCompiler &compiler);
+  ~Rewriter();
+
+  Result<Rewrite> rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions);
+
+  analysis::Program &program();
+  const analysis::CallGraph &callGraph();
+  /// The functions that a rewritten kernel has copies of: itself first, then all it can reach.
+  std::vector<const object::Symbol *> functionsOf(const object::Symbol &kernel);
+
+private:
+  struct Impl;
+  explicit Rewriter(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace luthier::rewrite
