@@ -88,6 +88,7 @@ public:
 
   const std::string &origin() const { return origin_; }
   std::span<const std::byte> elf() const { return elf_.bytes; }
+  const ElfFile &file() const { return elf_; }
   /// "gfx90a:sramecc+:xnack-", as the ELF header says.
   const std::string &targetId() const { return targetText_; }
   const isa::TargetId &parsedTargetId() const { return targetId_; }

@@ -48,6 +48,8 @@ Result<void> readSections(ElfFile &file, uint64_t offset, const Counts &counts) 
     section.size = header.sh_size;
     section.offset = header.sh_offset;
     section.link = header.sh_link;
+    section.info = header.sh_info;
+    section.alignment = header.sh_addralign;
     section.entry = header.sh_entsize;
     if (header.sh_type != SHT_NULL && header.sh_type != SHT_NOBITS) {
       auto contents = rangeOf(file.bytes, header.sh_offset, header.sh_size, "its contents");
@@ -58,6 +60,7 @@ Result<void> readSections(ElfFile &file, uint64_t offset, const Counts &counts) 
   }
   if (counts.names == 0)
     return {};
+  file.names = static_cast<uint32_t>(counts.names);
   if (counts.names >= counts.sections)
     return makeError("the section names are said to be in section {} of {}", counts.names, counts.sections);
   const ByteSpan names = file.sections[counts.names].contents;
@@ -83,7 +86,7 @@ Result<void> readSegments(ElfFile &file, uint64_t offset, uint64_t count) {
     if (!contents)
       return contents.error().withContext(fmt::format("segment {}", n));
     file.segments.push_back(
-        {header.p_type, header.p_flags, header.p_offset, header.p_vaddr, header.p_memsz, *contents});
+        {header.p_type, header.p_flags, header.p_offset, header.p_vaddr, header.p_memsz, *contents, header.p_align});
   }
   return {};
 }

@@ -22,7 +22,9 @@ struct Section {
   uint64_t offset = 0;  ///< in the file
   ByteSpan contents;    ///< in the file
   uint32_t link = 0;    ///< another section, by index
-  uint64_t entry = 0;   ///< size of one entry of a table
+  uint32_t info = 0;    ///< depends on the type
+  uint64_t alignment = 0;
+  uint64_t entry = 0; ///< size of one entry of a table
 
   bool executable() const { return flags & 4; }
   bool allocated() const { return flags & 2; }
@@ -33,6 +35,7 @@ struct ProgramHeader {
   uint32_t flags = 0; ///< PF_*
   uint64_t offset = 0, address = 0, size = 0;
   ByteSpan contents;
+  uint64_t alignment = 0;
 };
 
 /// Whether these bytes begin as every ELF file does.
@@ -43,6 +46,7 @@ struct ElfFile {
   uint16_t machine = 0; ///< EM_*
   uint8_t osAbi = 0, abiVersion = 0;
   uint32_t flags = 0;
+  uint32_t names = 0; ///< the section with the sections' names
   ByteSpan bytes;
   std::vector<Section> sections; ///< in the file's order; number 0 is empty
   std::vector<ProgramHeader> segments;

@@ -65,7 +65,9 @@ std::vector<std::byte> readFile(const std::string &path) {
   return bytes;
 }
 
-Kernels::Kernels(Agent agent) : agent_(agent), elf_(readFile(KERNELS)) {
+Kernels::Kernels(Agent agent) : Kernels(agent, readFile(KERNELS)) {}
+
+Kernels::Kernels(Agent agent, std::vector<std::byte> elf) : agent_(agent), elf_(std::move(elf)) {
   reader_ = value(CodeObjectReader::fromMemory(elf_));
   executable_ = value(Executable::create());
   value(executable_->load(agent, *reader_));

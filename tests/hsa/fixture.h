@@ -60,10 +60,11 @@ protected:
   Agent cpu() const { return value(Agent::cpus()).at(0); }
 };
 
-/// The kernels of kernels.hip, loaded and frozen, with memory for their arguments.
+/// The kernels of kernels.hip, or those of another object, loaded and frozen, with memory for their arguments.
 class Kernels {
 public:
   explicit Kernels(Agent agent);
+  Kernels(Agent agent, std::vector<std::byte> elf);
 
   Agent agent() const { return agent_; }
   const Executable &executable() const { return *executable_; }
