@@ -78,14 +78,24 @@ Result<ResolvedArgument> address(const Instr &instr, unsigned access, const hook
   default:
     return makeError("{} has no address that can be passed", instr.mnemonic());
   }
+  // What the instruction's name decides.
+  const std::string_view name = instr.mnemonic();
+  source.typed = name.starts_with("tbuffer_");
+  source.resource = name.starts_with("s_buffer_");
+  source.unit64 = name.starts_with("s_scratch_");
+  RegRange saddr = memory->saddr;
+  if (name.ends_with("_addtid_b32")) {
+    source.byLane = source.saddr = true;
+    saddr = {Reg::M0, 1};
+  }
   source.offset = offset != 0;
   if (kind == hook::HookKind::Wave && source.kind != SourceKind::ScalarAddress)
     return makeError("{} has an address per lane, and the hook runs once per wave", instr.mnemonic());
   LUTHIER_TRY(checkSize("the address", dwords, parameter.dwords));
   if (!memory->vaddr.empty())
     result.parts.push_back({Part::Vaddr, words(memory->vaddr)});
-  if (!memory->saddr.empty())
-    result.parts.push_back({Part::Saddr, words(memory->saddr)});
+  if (!saddr.empty())
+    result.parts.push_back({Part::Saddr, words(saddr)});
   if (!memory->soffset.empty())
     result.parts.push_back({Part::Soffset, words(memory->soffset)});
   else if (memory->soffsetValue)
