@@ -78,7 +78,8 @@ std::vector<rewrite::Insertion> insertionsFor(Way way, rewrite::Rewriter &rewrit
     }
   }
   if (way == Way::Wave)
-    insertions.push_back({.position = rewrite::Position::KernelExit, .module = hooks, .hook = "flush", .arguments = {}});
+    insertions.push_back(
+        {.position = rewrite::Position::KernelExit, .module = hooks, .hook = "flush", .arguments = {}});
   return insertions;
 }
 
@@ -164,7 +165,8 @@ void print(const char *name, const Totals &t) {
 
 int main(int argc, char **argv) {
   CLI::App app("What it costs to rewrite the kernels of a library.");
-  std::string file = "/usr/lib/x86_64-linux-gnu/librocrand.so.1", target = "gfx90a:xnack-", hooksFile = REWRITE_BENCH_HOOKS;
+  std::string file = "/usr/lib/x86_64-linux-gnu/librocrand.so.1", target = "gfx90a:xnack-",
+              hooksFile = REWRITE_BENCH_HOOKS;
   app.add_option("FILE", file, "library, bundle or code object")->capture_default_str();
   app.add_option("--target", target)->capture_default_str();
   app.add_option("--hooks", hooksFile)->capture_default_str();
