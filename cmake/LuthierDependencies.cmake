@@ -18,6 +18,14 @@ llvm_map_components_to_libnames(LUTHIER_LLVM_ASM_LIBS AMDGPUAsmParser MCParser)
 add_library(luthier_llvm_asm INTERFACE)
 target_link_libraries(luthier_llvm_asm INTERFACE ${LUTHIER_LLVM_ASM_LIBS} luthier_llvm_mc)
 
+# The parts that compile hooks: bitcode in, an object of AMD GPU code out. Linked statically as well, into libluthier.so
+# whose exports are only its own.
+llvm_map_components_to_libnames(LUTHIER_LLVM_CODEGEN_LIBS AMDGPUCodeGen AMDGPUDesc AMDGPUInfo AMDGPUUtils Analysis BitReader CodeGen Core Demangle IPO
+  MC Object Passes ScalarOpts Support Target TargetParser TransformUtils)
+add_library(luthier_llvm_codegen INTERFACE)
+target_include_directories(luthier_llvm_codegen SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(luthier_llvm_codegen INTERFACE ${LUTHIER_LLVM_CODEGEN_LIBS})
+
 # The reader of DWARF line tables.
 llvm_map_components_to_libnames(LUTHIER_LLVM_DWARF_LIBS DebugInfoDWARF Object Support)
 add_library(luthier_llvm_dwarf INTERFACE)

@@ -42,6 +42,16 @@ function(luthier_code_object output source)
     DEPENDS ${source} COMMENT "Compiling ${source} for gfx90a" VERBATIM)
 endfunction()
 
+# luthier_hook_bitcode(OUTPUT source.hip [FLAG ...]): hooks as bitcode that belongs to no GPU target (docs/hooks.md). Clang's own passes stay off: they would
+# make use of the target that it must be given.
+function(luthier_hook_bitcode output source)
+  cmake_path(ABSOLUTE_PATH source)
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_CXX_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc --offload-arch=gfx900
+      -std=c++17 -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall -I${PROJECT_SOURCE_DIR}/include ${ARGN} -c ${source} -o ${output}
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/include/luthier/hook.h COMMENT "Compiling hooks ${source}" VERBATIM)
+endfunction()
+
 # luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as
 # tests NAME.CHECK. strict_waits: compilers put waits where they belong. poison_dead: what liveness analysis calls dead is not needed.
 function(luthier_checked_tests name)

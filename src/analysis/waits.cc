@@ -1,34 +1,14 @@
 #include "analysis/waits.h"
 
+#include "isa/waitcnt.h"
+
 #include <algorithm>
 
 namespace luthier::analysis {
 
 namespace {
 
-/// A field of an immediate; `high` further bits may sit elsewhere.
-struct Field {
-  uint8_t shift, width, highShift = 0, highWidth = 0;
-  unsigned get(uint32_t value) const {
-    return (value >> shift & ((1u << width) - 1)) | (value >> highShift & ((1u << highWidth) - 1)) << width;
-  }
-};
-
-/// The fields of s_waitcnt by generation (the manuals' SOPP chapters).
-struct WaitFields {
-  uint8_t major;
-  Field vm, exp, lgkm;
-};
-constexpr WaitFields kFields[] = {
-    {8, {0, 4}, {4, 3}, {8, 4}},
-    {9, {0, 4, 14, 2}, {4, 3}, {8, 4}},
-    {10, {0, 4, 14, 2}, {4, 3}, {8, 6}},
-    {11, {10, 6}, {0, 3}, {4, 6}},
-};
-
-bool hasKnownCounters(const isa::Target &target) {
-  return std::ranges::any_of(kFields, [&](const WaitFields &row) { return row.major == target.major; });
-}
+bool hasKnownCounters(const isa::Target &target) { return isa::waitFields(target) != nullptr; }
 
 bool isCacheControl(const Instr &instr) { return !instr.is(Property::Load) && !instr.is(Property::Store); }
 
@@ -148,12 +128,11 @@ void WaitState::waitcnt(const Instr &instr, const isa::Target &target) {
     return;
   const std::string_view name = instr.mnemonic();
   if (name == "s_waitcnt") {
-    for (const WaitFields &fields : kFields)
-      if (fields.major == target.major) {
-        wait(Counter::Vm, fields.vm.get(value));
-        wait(Counter::Exp, fields.exp.get(value));
-        wait(Counter::Lgkm, fields.lgkm.get(value));
-      }
+    if (const isa::WaitFields *fields = isa::waitFields(target)) {
+      wait(Counter::Vm, fields->vm.get(value));
+      wait(Counter::Exp, fields->exp.get(value));
+      wait(Counter::Lgkm, fields->lgkm.get(value));
+    }
   } else if (name == "s_waitcnt_vscnt")
     wait(Counter::Vs, value);
   else if (name == "s_waitcnt_vmcnt")

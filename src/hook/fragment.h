@@ -8,7 +8,6 @@
 #include "hook/module.h"
 #include "isa/decode.h"
 #include "luthier/reg.h"
-#include "object/kernel_descriptor.h"
 
 #include <cstdint>
 #include <memory>
@@ -35,10 +34,14 @@ enum class SourceKind : uint8_t {
 struct Source {
   SourceKind kind = SourceKind::Scalar;
   bool vaddr = false;  ///< addresses: there is a vector part (LDS, scratch, buffer)
-  bool saddr = false;  ///< there is a scalar base or offset (scratch; soffset register of SMEM and buffers)
+  bool saddr = false;  ///< there is a scalar base or offset (scratch; M0 for LDS; soffset of SMEM and buffers)
   bool idxen = false;  ///< buffers
   bool offen = false;  ///< buffers
   bool offset = false; ///< the immediate offset is not 0
+  bool typed = false;  ///< buffers: tbuffer_*, whose stride never includes the data format
+  bool resource = false; ///< SMEM: the base is a buffer resource's (s_buffer_*): 48 bits
+  bool unit64 = false;   ///< SMEM: soffset counts 64 bytes (s_scratch_*)
+  bool byLane = false;   ///< LDS without a vector part: lane n is at + 4 * n (ds_read_addtid_b32)
   bool operator==(const Source &) const = default;
   auto operator<=>(const Source &) const = default;
 };
@@ -47,7 +50,7 @@ struct Source {
 enum class Part : uint8_t {
   Value,   ///< Scalar, Vector
   Vaddr,   ///< in VGPRs: as in the instruction (64 bits for FlatAddress; with idxen and offen both: index, offset)
-  Saddr,   ///< in SGPRs: 64-bit base (global, SMEM), 32-bit offset (scratch), the resource's four (buffer)
+  Saddr,   ///< in SGPRs: 64-bit base (global, SMEM), 32-bit offset (scratch; M0 for LDS), the resource's four (buffer)
   Soffset, ///< in an SGPR: soffset of SMEM and buffers
   Offset,  ///< in an SGPR: the immediate, sign-extended to 32 bits
 };
@@ -63,7 +66,7 @@ struct Port {
     Launch,       ///< input: `launch` says what
   };
   Kind kind = Kind::Parameter;
-  uint8_t index = 0;
+  uint16_t index = 0;
   Part part = Part::Value;
   RegRange guest = {};
   uint8_t launch = 0; ///< a LaunchValue

@@ -69,9 +69,11 @@ public:
   uint64_t perLaunchBytes() const;
   uint64_t perLaunchAlignment() const;
 
-private:
-  friend class FragmentCompiler;
+  /// For the compiler of fragments (hook/module_impl.h).
   struct Impl;
+  const Impl &impl() const { return *impl_; }
+
+private:
   explicit HookModule(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -2,11 +2,6 @@
 #include "rewrite/rewriter.h"
 
 namespace luthier {
-struct hook::FragmentCompiler::Impl {};
-hook::FragmentCompiler::Options hook::FragmentCompiler::defaultOptions() { return {}; }
-hook::FragmentCompiler::FragmentCompiler(Options) {}
-hook::FragmentCompiler::~FragmentCompiler() = default;
-const hook::Hook *hook::HookModule::findHook(std::string_view) const { return nullptr; }
 struct rewrite::Rewriter::Impl {};
 rewrite::Rewriter::~Rewriter() = default;
 Result<std::unique_ptr<rewrite::Rewriter>> rewrite::Rewriter::create(const object::CodeObject &,

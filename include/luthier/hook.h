@@ -1,0 +1,185 @@
+// What device code of a tool is written with: hooks, the tool's variables, and what a hook can ask.
+//
+//   #include <luthier/hook.h>
+//
+//   LUTHIER_DEVICE uint64_t executed;               // one in device memory
+//   LUTHIER_PER_WAVE uint64_t seen;                 // one per wave, in registers, 0 when the wave starts
+//
+//   LUTHIER_HOOK(wave) void count(uint32_t n) { seen += n; }
+//   LUTHIER_HOOK(wave) void flush() { luthier::atomicAdd(executed, seen); }
+//   LUTHIER_HOOK(lane) void watch(uint64_t address) { if (address % 4) luthier::atomicAdd(executed, 1); }
+//
+// Compiled to bitcode that belongs to no GPU target (docs/hooks.md; in CMake: luthier_hook_bitcode):
+//
+//   clang++-19 -x hip --cuda-device-only -nogpulib -nogpuinc --no-gpu-bundle-output --offload-arch=gfx900 -O2
+//     -Xclang -disable-llvm-passes -emit-llvm -c hooks.hip -o hooks.bc
+//
+// HIP's headers are not needed, and may be included before or after. A hook becomes straight code inside the kernel: it
+// can have no stack, no LDS, no recursion and no calls that cannot be inlined; one that does is refused by name.
+#pragma once
+
+#include <stdint.h>
+
+#ifndef __device__
+#define __device__ __attribute__((device))
+#endif
+#ifndef __constant__
+#define __constant__ __attribute__((constant))
+#endif
+
+/// A hook. `lane`: runs for the lanes that are active at the point. `wave`: runs once per wave, by one lane, even where
+/// no lane is active; its parameters and everything it reads are of the wave, not of a lane.
+/// Parameters are numbers and pointers; what they are bound to is said where the hook is inserted.
+#define LUTHIER_HOOK(kind) __attribute__((device, used, annotate("luthier:hook:" #kind)))
+
+/// Variables of the tool. A plain __device__ variable is LUTHIER_DEVICE.
+#define LUTHIER_DEVICE __attribute__((device, used, annotate("luthier:variable:device")))
+/// One copy for each launch of an instrumented kernel.
+#define LUTHIER_PER_LAUNCH __attribute__((device, used, annotate("luthier:variable:per_launch")))
+/// One copy for each wave, in scalar registers: no memory access. Shared by the hooks of that wave. Starts as zero and
+/// takes no initializer; at most 64 bytes. Only wave hooks may write it.
+#define LUTHIER_PER_WAVE __attribute__((device, used, annotate("luthier:variable:per_wave")))
+
+#define LUTHIER_INLINE_ __attribute__((device, always_inline)) static inline
+
+// What the compiler of fragments provides; call the functions below instead.
+extern "C" {
+__device__ uint32_t __luthier_read_reg(uint32_t reg);
+__device__ void __luthier_write_reg(uint32_t reg, uint32_t value);
+__device__ uint32_t __luthier_launch32(uint32_t value);
+__device__ uint64_t __luthier_launch64(uint32_t value);
+__device__ uint64_t __luthier_exec();
+__device__ uint32_t __luthier_wave_size();
+__device__ uint32_t __luthier_hardware_id();
+}
+
+namespace luthier {
+
+// Lanes.
+
+/// 32 or 64, as the instrumented kernel is compiled.
+LUTHIER_INLINE_ uint32_t waveSize() { return __luthier_wave_size(); }
+/// This lane's number in its wave. Of no use in a wave hook.
+LUTHIER_INLINE_ uint32_t laneId() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
+/// The lanes that are active: here in a lane hook, at the point of insertion in a wave hook.
+LUTHIER_INLINE_ uint64_t exec() { return __luthier_exec(); }
+/// The active lanes of a lane hook for which `condition` holds.
+LUTHIER_INLINE_ uint64_t ballot(bool condition) { return __builtin_amdgcn_ballot_w64(condition); }
+/// The value of the first active lane.
+LUTHIER_INLINE_ uint32_t readFirstLane(uint32_t value) {
+  return static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(value)));
+}
+/// Whether this is the first active lane.
+LUTHIER_INLINE_ bool isFirstLane() { return laneId() == readFirstLane(laneId()); }
+LUTHIER_INLINE_ uint32_t popcount(uint64_t bits) { return static_cast<uint32_t>(__builtin_popcountll(bits)); }
+
+// Clocks.
+
+/// Counts cycles of the shader clock. On gfx11 only 20 bits of it exist.
+LUTHIER_INLINE_ uint64_t clock() { return __builtin_readcyclecounter(); }
+/// Counts at a constant rate (100 MHz on most GPUs), the same for all waves of the GPU.
+LUTHIER_INLINE_ uint64_t realTime() { return __builtin_readsteadycounter(); }
+
+// Where the wave runs.
+
+/// The bits of hardware register HW_ID (HW_ID1 from gfx10 on): wave slot, SIMD, compute unit, shader array and engine,
+/// as the target's manual lays them out.
+LUTHIER_INLINE_ uint32_t hardwareWaveId() { return __luthier_hardware_id(); }
+
+// Atomics on device memory: relaxed, for all waves of the GPU. Types of 32 and 64 bits. They return the old value; one
+// that nobody looks at costs no wait.
+
+#define LUTHIER_GLOBAL_(T) __attribute__((address_space(1))) T *
+template <class T> struct SameType_ {
+  using type = T;
+};
+template <class T> LUTHIER_INLINE_ T atomicAdd(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_fetch_add((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ T atomicMin(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_fetch_min((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ T atomicMax(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_fetch_max((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ T atomicOr(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_fetch_or((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ T atomicAnd(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_fetch_and((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ T atomicExchange(T &variable, typename SameType_<T>::type value) {
+  return __hip_atomic_exchange((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+/// Stores `value` if the variable is `expected`. Returns what it was.
+template <class T>
+LUTHIER_INLINE_ T atomicCompareExchange(T &variable, typename SameType_<T>::type expected,
+                                        typename SameType_<T>::type value) {
+  __hip_atomic_compare_exchange_strong((LUTHIER_GLOBAL_(T))(&variable), &expected, value, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+  return expected;
+}
+template <class T> LUTHIER_INLINE_ T atomicLoad(const T &variable) {
+  return __hip_atomic_load((LUTHIER_GLOBAL_(const T))(&variable), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+template <class T> LUTHIER_INLINE_ void atomicStore(T &variable, typename SameType_<T>::type value) {
+  __hip_atomic_store((LUTHIER_GLOBAL_(T))(&variable), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+#undef LUTHIER_GLOBAL_
+
+// Registers of the instrumented kernel at the point of insertion. What is written is in the register when the kernel
+// goes on; a lane hook writes vector registers of its active lanes. Scalar registers can be written by wave hooks only,
+// vector registers be read and written by lane hooks only.
+
+namespace reg {
+constexpr uint32_t vccLo = 106, vccHi = 107, m0 = 124, execLo = 126, execHi = 127, scc = 128, v0 = 256, a0 = 512;
+}
+/// By the number that luthier/reg.h gives it: s0 is 0, v0 is 256, a0 is 512.
+template <uint32_t Reg> LUTHIER_INLINE_ uint32_t readReg() { return __luthier_read_reg(Reg); }
+template <uint32_t Reg> LUTHIER_INLINE_ void writeReg(uint32_t value) { __luthier_write_reg(Reg, value); }
+template <uint32_t N> LUTHIER_INLINE_ uint32_t readSgpr() {
+  static_assert(N < 106, "there are s0 to s105");
+  return __luthier_read_reg(N);
+}
+template <uint32_t N> LUTHIER_INLINE_ void writeSgpr(uint32_t value) {
+  static_assert(N < 106, "there are s0 to s105");
+  __luthier_write_reg(N, value);
+}
+template <uint32_t N> LUTHIER_INLINE_ uint32_t readVgpr() {
+  static_assert(N < 256, "there are v0 to v255");
+  return __luthier_read_reg(reg::v0 + N);
+}
+template <uint32_t N> LUTHIER_INLINE_ void writeVgpr(uint32_t value) {
+  static_assert(N < 256, "there are v0 to v255");
+  __luthier_write_reg(reg::v0 + N, value);
+}
+template <uint32_t N> LUTHIER_INLINE_ uint32_t readAccVgpr() {
+  static_assert(N < 256, "there are a0 to a255");
+  return __luthier_read_reg(reg::a0 + N);
+}
+template <uint32_t N> LUTHIER_INLINE_ void writeAccVgpr(uint32_t value) {
+  static_assert(N < 256, "there are a0 to a255");
+  __luthier_write_reg(reg::a0 + N, value);
+}
+
+// Values of the launch, wherever in the kernel the hook is. `dimension` must be a constant 0, 1 or 2.
+
+LUTHIER_INLINE_ uint32_t workgroupId(uint32_t dimension = 0) {
+  return dimension == 0 ? __luthier_launch32(0) : dimension == 1 ? __luthier_launch32(1) : __luthier_launch32(2);
+}
+/// Lane hooks only.
+LUTHIER_INLINE_ uint32_t workitemId(uint32_t dimension = 0) {
+  return dimension == 0 ? __luthier_launch32(3) : dimension == 1 ? __luthier_launch32(4) : __luthier_launch32(5);
+}
+/// The packet that started the kernel (hsa_kernel_dispatch_packet_t).
+LUTHIER_INLINE_ const void *dispatchPtr() { return reinterpret_cast<const void *>(__luthier_launch64(6)); }
+/// The queue it came from (amd_queue_t).
+LUTHIER_INLINE_ const void *queuePtr() { return reinterpret_cast<const void *>(__luthier_launch64(7)); }
+/// The kernel's arguments.
+LUTHIER_INLINE_ const void *kernargPtr() { return reinterpret_cast<const void *>(__luthier_launch64(8)); }
+/// The number of the packet in its queue.
+LUTHIER_INLINE_ uint64_t dispatchId() { return __luthier_launch64(9); }
+
+} // namespace luthier
+
+#undef LUTHIER_INLINE_

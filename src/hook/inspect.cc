@@ -1,0 +1,226 @@
+#include "hook/inspect.h"
+
+#include "isa/waitcnt.h"
+
+#include <algorithm>
+
+namespace luthier::hook {
+
+namespace {
+
+/// Operations in flight, by counter: what writes registers when it arrives, and what does not.
+struct InFlight {
+  bool vectorLoads = false, vectorStores = false;
+  bool scalarLoads = false, scalarStores = false; ///< LDS and FLAT too
+
+  void issue(const Instr &instr) {
+    const MemorySpace space = instr.memorySpace();
+    if (space == MemorySpace::None && !instr.is(Property::Message))
+      return;
+    const bool returns = std::ranges::any_of(instr.writes(), [](RegRange range) { return range.first != Reg::Scc; });
+    const bool scalar = space == MemorySpace::Scalar || space == MemorySpace::Lds || space == MemorySpace::Gds ||
+                        space == MemorySpace::Flat || instr.is(Property::Message);
+    const bool vector = space != MemorySpace::Scalar && space != MemorySpace::Lds && space != MemorySpace::Gds &&
+                        !instr.is(Property::Message);
+    (returns ? scalarLoads : scalarStores) |= scalar;
+    (returns ? vectorLoads : vectorStores) |= vector;
+  }
+  /// Either may be the case; says whether this changed.
+  bool merge(const InFlight &other) {
+    const InFlight old = *this;
+    vectorLoads |= other.vectorLoads;
+    vectorStores |= other.vectorStores;
+    scalarLoads |= other.scalarLoads;
+    scalarStores |= other.scalarStores;
+    return *this != old;
+  }
+  bool operator==(const InFlight &) const = default;
+};
+
+/// What an instruction waits for completely.
+struct WaitsFor {
+  bool vector = false, stores = false, scalar = false;
+};
+
+WaitsFor waitsFor(const Instr &instr, const isa::Target &target) {
+  WaitsFor result;
+  const isa::WaitFields *fields = isa::waitFields(target);
+  uint32_t value = 0xffff;
+  for (const Operand &operand : instr.operands())
+    if (operand.kind == OperandKind::Immediate || operand.kind == OperandKind::Modifier)
+      value = static_cast<uint32_t>(operand.value) & 0xffff;
+  if (instr.opcode() == Opcode::S_WAITCNT && fields) {
+    result.vector = fields->vm.get(value) == 0;
+    result.stores = result.vector && target.major < 10;
+    result.scalar = fields->lgkm.get(value) == 0;
+  } else if (instr.mnemonic() == "s_waitcnt_vscnt") {
+    result.stores = value == 0;
+  }
+  return result;
+}
+
+/// What may be in flight before each instruction, and at the end: forwards along all ways through the code.
+std::vector<InFlight> inFlight(const isa::InstrSequence &sequence, const isa::Target &target) {
+  const auto code = sequence.instrs();
+  std::vector<InFlight> before(code.size() + 1);
+  const auto indexOf = [&](uint64_t address) {
+    const Instr *at = sequence.at(address);
+    return at ? static_cast<size_t>(at - code.data()) : code.size();
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (size_t n = 0; n < code.size(); ++n) {
+      const Instr &instr = code[n];
+      InFlight after = before[n];
+      if (instr.is(Property::Wait)) {
+        const WaitsFor waits = waitsFor(instr, target);
+        after.vectorLoads &= !waits.vector;
+        after.vectorStores &= !waits.stores;
+        after.scalarLoads &= !waits.scalar;
+        after.scalarStores &= !waits.scalar;
+      } else {
+        after.issue(instr);
+      }
+      if (const auto to = instr.target())
+        changed |= before[indexOf(*to)].merge(after);
+      if (!instr.is(Property::Branch) || instr.is(Property::Conditional))
+        changed |= before[n + 1].merge(after);
+    }
+  }
+  return before;
+}
+
+/// LLVM waits for everything before it leaves. Stores and atomics without result need no wait: nothing of the guest
+/// depends on them. Says whether bytes changed.
+bool relaxLastWait(Fragment &fragment, const isa::Target &target) {
+  const auto code = fragment.code.instrs();
+  const isa::WaitFields *fields = isa::waitFields(target);
+  if (code.empty() || code.back().opcode() != Opcode::S_WAITCNT || !fields || target.major >= 12)
+    return false;
+  const Instr &wait = code.back();
+  const InFlight before = inFlight(fragment.code, target)[code.size() - 1];
+  const WaitsFor waits = waitsFor(wait, target);
+  const bool vector = before.vectorLoads && waits.vector, scalar = before.scalarLoads && waits.scalar;
+  if (!vector && !scalar) {
+    fragment.bytes.resize(wait.address());
+    return true;
+  }
+  const uint32_t immediate = fields->vm.put(vector ? 0 : fields->vm.most()) | fields->exp.put(fields->exp.most()) |
+                             fields->lgkm.put(scalar ? 0 : fields->lgkm.most());
+  uint8_t *const bytes = fragment.bytes.data() + wait.address();
+  const bool changed = bytes[0] != (immediate & 0xff) || bytes[1] != immediate >> 8;
+  bytes[0] = static_cast<uint8_t>(immediate);
+  bytes[1] = static_cast<uint8_t>(immediate >> 8);
+  return changed;
+}
+
+/// Why a fragment cannot have this instruction; null when it can.
+const char *refusal(const Instr &instr) {
+  if (instr.is(Property::EndProgram) || instr.opcode() == Opcode::S_TRAP)
+    return "would end the wave";
+  if (instr.is(Property::Call) || instr.is(Property::IndirectBranch))
+    return "calls a function that cannot be inlined";
+  if (instr.is(Property::Barrier))
+    return "waits at a barrier of the workgroup";
+  if (instr.opcode() == Opcode::S_GETPC_B64)
+    return "needs to know where its code is";
+  if (instr.memorySpace() == MemorySpace::Scratch)
+    return "needs a stack, which hooks do not have";
+  if (instr.is(Property::Export))
+    return "exports";
+  if (instr.is(Property::IndexMode) || instr.is(Property::SkipMode))
+    return "changes how registers are addressed";
+  return nullptr;
+}
+
+Result<void> readCode(Fragment &fragment, const isa::Target &target) {
+  const auto code = fragment.code.instrs();
+  RegSet scalarResults;
+  for (const Port &port : fragment.outputs)
+    if (isScalar(port.regs.first))
+      scalarResults.insert(port.regs);
+  bool sideEffects = !scalarResults.empty();
+  for (const Instr &instr : code) {
+    if (const char *reason = refusal(instr))
+      return makeError("hook {} {}", fragment.hook, reason);
+    for (const RegRange range : instr.reads()) {
+      fragment.reads.insert(range);
+      fragment.vector |= range.contains(Reg::ExecLo);
+    }
+    for (const RegRange range : instr.writes())
+      fragment.writes.insert(range);
+    fragment.vector |= !instr.is(Property::Scalar);
+    fragment.crossLane |= instr.is(Property::CrossLane) || instr.is(Property::IgnoresExec);
+    if (const auto to = instr.target()) {
+      fragment.loops |= *to <= instr.address();
+      if (*to > fragment.bytes.size() || (*to < fragment.bytes.size() && !fragment.code.at(*to)))
+        return makeError("hook {} branches out of its code", fragment.hook);
+    }
+    // With no lane active, vector instructions do nothing; what scalar ones do with values that no lane has must not
+    // reach memory, and what ignores EXEC must not reach results.
+    if (instr.memorySpace() == MemorySpace::Scalar && (instr.is(Property::Load) || instr.is(Property::Store)))
+      sideEffects = true;
+    if (instr.is(Property::Message))
+      sideEffects = true;
+    if (instr.is(Property::IgnoresExec))
+      sideEffects |= std::ranges::any_of(
+          instr.writes(), [](RegRange range) { return isVector(range.first) || isAccumulator(range.first); });
+  }
+  if (fragment.writes.contains(Reg::Mode))
+    return makeError("hook {} changes the wave's floating-point mode", fragment.hook);
+  for (unsigned n = 0; n < number(Reg::End) - number(Reg::A0); ++n)
+    if (fragment.reads.contains(agpr(n)) || fragment.writes.contains(agpr(n)))
+      return makeError("hook {} needs more vector registers than there are", fragment.hook);
+  fragment.safeWhenEmpty = fragment.kind == HookKind::Lane && !fragment.loops && !sideEffects;
+
+  RegSet used = fragment.reads | fragment.writes;
+  for (const auto *ports : {&fragment.inputs, &fragment.outputs})
+    for (const Port &port : *ports)
+      used.insert(port.regs);
+  for (unsigned n = 0; n < target.sgprs; ++n)
+    if (used.contains(sgpr(n)))
+      fragment.sgprs = n + 1;
+  for (unsigned n = 0; n < 256; ++n)
+    if (used.contains(vgpr(n)))
+      fragment.vgprs = n + 1;
+
+  const InFlight left = inFlight(fragment.code, target).back();
+  if (left.vectorLoads || left.scalarLoads)
+    return makeError("hook {} leaves a load in flight", fragment.hook);
+  fragment.pendingVector = left.vectorStores;
+  fragment.pendingScalar = left.scalarStores;
+  return {};
+}
+
+/// Ports that go in and out must be the same registers: the placement gives them one place.
+Result<void> checkPorts(const Fragment &fragment) {
+  for (const Port &out : fragment.outputs)
+    for (const Port &in : fragment.inputs) {
+      Port same = in;
+      same.regs = out.regs;
+      if (same == out && in.regs != out.regs)
+        return makeError("hook {}: a value goes in as {} and comes out as {}", fragment.hook, toString(in.regs),
+                         toString(out.regs));
+    }
+  return {};
+}
+
+} // namespace
+
+Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned waveSize) {
+  const auto decoder = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
+  const auto decode = [&]() -> Result<void> {
+    auto code = decoder->decode(fragment.bytes, 0);
+    if (!code)
+      return makeError("hook {}: its code cannot be decoded: {}", fragment.hook, code.error().message());
+    fragment.code = std::move(*code);
+    return {};
+  };
+  LUTHIER_TRY(decode());
+  if (relaxLastWait(fragment, target))
+    LUTHIER_TRY(decode());
+  LUTHIER_TRY(readCode(fragment, target));
+  return checkPorts(fragment);
+}
+
+} // namespace luthier::hook

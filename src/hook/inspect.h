@@ -1,0 +1,13 @@
+// Reads off a fragment's code what its placement must know.
+#pragma once
+
+#include "hook/fragment.h"
+#include "isa/target.h"
+
+namespace luthier::hook {
+
+/// Decodes `fragment.bytes` and fills in everything below `relocations`. A wait at the end that only waits for stores
+/// is dropped. Code that a fragment cannot have is an error that names the hook.
+Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned waveSize);
+
+} // namespace luthier::hook

@@ -1,0 +1,529 @@
+#include "hook/wrapper.h"
+
+#include "hook/module_impl.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
+#include <llvm/IR/ReplaceConstant.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/Transforms/Utils/Cloning.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace luthier::hook {
+
+namespace {
+
+/// What the shader convention passes and returns in registers at most.
+constexpr unsigned kMaxScalars = 44, kMaxVectors = 136;
+constexpr unsigned kPrivateSpace = 5;
+
+/// A port in the making.
+struct Slot {
+  Port port;
+  bool scalar = true;
+  unsigned dwords = 1;
+  bool in = true, out = false;
+  unsigned inAt = 0, outAt = 0;           ///< register number
+  llvm::AllocaInst *variable = nullptr;   ///< what may be written
+  std::vector<llvm::Value *> inputs = {}; ///< arguments of the wrapper
+  std::vector<llvm::Value *> results = {};
+};
+
+unsigned alignmentOf(unsigned dwords) { return dwords >= 4 ? 4 : dwords >= 2 ? 2 : 1; }
+
+/// Gives the slots of one register file their numbers: what goes in and out first, tuples aligned.
+void number(std::vector<Slot> &slots, bool scalar, unsigned &inputs, unsigned &outputs) {
+  std::vector<Slot *> order;
+  for (Slot &slot : slots)
+    if (slot.scalar == scalar)
+      order.push_back(&slot);
+  std::ranges::sort(order, {}, [](const Slot *s) {
+    return std::tuple(!(s->in && s->out), 4 - alignmentOf(s->dwords), s); // they lie in the order of their making
+  });
+  const auto take = [](unsigned &next, unsigned dwords) {
+    const unsigned at = (next + alignmentOf(dwords) - 1) / alignmentOf(dwords) * alignmentOf(dwords);
+    next = at + dwords;
+    return at;
+  };
+  inputs = outputs = 0;
+  for (Slot *slot : order) {
+    if (slot->in)
+      slot->inAt = take(inputs, slot->dwords);
+    if (slot->in && slot->out) {
+      slot->outAt = slot->inAt;
+      outputs = inputs;
+    } else if (slot->out) {
+      slot->outAt = take(outputs, slot->dwords);
+    }
+  }
+}
+
+llvm::Value *fromDwords(llvm::IRBuilder<> &b, const std::vector<llvm::Value *> &dwords, llvm::Type *type) {
+  const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
+  const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
+  llvm::Value *whole = dwords[0];
+  if (dwords.size() > 1) {
+    llvm::Type *const wide = b.getIntNTy(static_cast<unsigned>(32 * dwords.size()));
+    whole = b.CreateZExt(dwords[0], wide);
+    for (unsigned n = 1; n < dwords.size(); ++n)
+      whole = b.CreateOr(whole, b.CreateShl(b.CreateZExt(dwords[n], wide), 32 * n));
+  }
+  if (type->isPointerTy())
+    return b.CreateIntToPtr(whole, type);
+  return b.CreateBitCast(b.CreateTrunc(whole, b.getIntNTy(bits)), type);
+}
+
+std::vector<llvm::Value *> toDwords(llvm::IRBuilder<> &b, llvm::Value *value, unsigned count) {
+  const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
+  llvm::Type *const type = value->getType();
+  const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
+  llvm::Value *whole = type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits))
+                                           : b.CreateBitCast(value, b.getIntNTy(bits));
+  whole = b.CreateZExt(whole, b.getIntNTy(32 * count));
+  std::vector<llvm::Value *> dwords;
+  for (unsigned n = 0; n < count; ++n)
+    dwords.push_back(b.CreateTrunc(b.CreateLShr(whole, 32 * n), b.getInt32Ty()));
+  return dwords;
+}
+
+/// Calls of what luthier/hook.h declares.
+std::vector<llvm::CallInst *> reservedCalls(llvm::Function &function) {
+  std::vector<llvm::CallInst *> calls;
+  for (llvm::Instruction &instruction : llvm::instructions(function))
+    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
+      if (const llvm::Function *callee = call->getCalledFunction();
+          callee && callee->getName().starts_with(ref(reserved::kPrefix)))
+        calls.push_back(call);
+  return calls;
+}
+
+/// Whether anything but loads is made of the variable's address.
+bool isWritten(const llvm::GlobalVariable &global) {
+  std::vector<const llvm::Value *> work = {&global};
+  std::set<const llvm::Value *> seen;
+  while (!work.empty()) {
+    const llvm::Value *value = work.back();
+    work.pop_back();
+    if (!seen.insert(value).second)
+      continue;
+    for (const llvm::User *user : value->users()) {
+      if (llvm::isa<llvm::LoadInst>(user))
+        continue;
+      if (!llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::PHINode, llvm::SelectInst>(user))
+        return true;
+      work.push_back(user);
+    }
+  }
+  return false;
+}
+
+class Wrapper {
+public:
+  Wrapper(llvm::Module &module, const WrapRequest &request)
+      : module_(module), request_(request), hook_(request.hook), wave_(request.hook.kind == HookKind::Wave),
+        body_(*module.getFunction(hook_.symbol)) {}
+
+  Result<Ports> run() {
+    LUTHIER_TRY(collectParameters());
+    LUTHIER_TRY(collectReserved());
+    LUTHIER_TRY(collectVariables());
+    if (hook_.result.dwords)
+      slots_.push_back({.port = {.kind = Port::Kind::Result},
+                        .scalar = wave_,
+                        .dwords = hook_.result.dwords,
+                        .in = false,
+                        .out = true});
+    LUTHIER_TRY(makeFunction());
+    replaceReserved();
+    replaceVariables();
+    if (wave_)
+      makeUniform();
+    std::string broken;
+    llvm::raw_string_ostream stream(broken);
+    if (llvm::verifyFunction(*wrapper_, &stream))
+      return refuse(" was wrapped wrongly: {}", stream.str());
+    return ports();
+  }
+
+private:
+  template <class... Args> Error refuse(fmt::format_string<Args...> format, Args &&...args) const {
+    return makeError("hook {}{}", hook_.name, fmt::vformat(format, fmt::make_format_args(args...)));
+  }
+
+  Result<void> collectParameters() {
+    if (request_.sources.size() != hook_.parameters.size())
+      return refuse(" has {} parameters, but {} arguments are given", hook_.parameters.size(), request_.sources.size());
+    for (uint16_t n = 0; n < hook_.parameters.size(); ++n) {
+      const Source &source = request_.sources[n];
+      const HookParameter &parameter = hook_.parameters[n];
+      Port port{.kind = Port::Kind::Parameter, .index = n};
+      firstSlot_.push_back(slots_.size());
+      if (!isAddress(source.kind)) {
+        const bool scalar = source.kind == SourceKind::Scalar;
+        if (wave_ && !scalar)
+          return refuse(" runs once per wave: parameter {} cannot be a vector register", n);
+        slots_.push_back({.port = port, .scalar = scalar, .dwords = parameter.dwords});
+        continue;
+      }
+      if (parameter.type == ValueType::Float || parameter.dwords * 32u < addressBits(source.kind))
+        return refuse(": parameter {} cannot hold an address of {} bits", n, addressBits(source.kind));
+      auto parts = addressParts(source, request_.target);
+      if (!parts)
+        return refuse(": parameter {}: {}", n, parts.error().message());
+      if (wave_ && source.byLane)
+        return refuse(" runs once per wave: parameter {} cannot be an address that differs by lane", n);
+      for (const AddressPart &part : *parts) {
+        if (wave_ && !part.scalar)
+          return refuse(" runs once per wave: parameter {} cannot be an address that differs by lane", n);
+        port.part = part.part;
+        slots_.push_back({.port = port, .scalar = part.scalar, .dwords = part.dwords});
+      }
+    }
+    return {};
+  }
+
+  Slot &slotOf(const Port &port, bool scalar, unsigned dwords) {
+    const auto it = std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == port; });
+    if (it != slots_.end())
+      return *it;
+    return slots_.emplace_back(Slot{.port = port, .scalar = scalar, .dwords = dwords});
+  }
+
+  static Port registerPort(Reg reg, uint16_t count = 1) {
+    return {.kind = Port::Kind::Register, .guest = {reg, count}};
+  }
+  Port execPort() const { return registerPort(Reg::ExecLo, request_.waveSize == 64 ? 2 : 1); }
+
+  Result<void> collectReserved() {
+    for (llvm::CallInst *call : reservedCalls(body_)) {
+      const std::string_view name = view(call->getCalledFunction()->getName());
+      const auto *constant =
+          call->arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
+      const uint64_t number = constant ? constant->getZExtValue() : 0;
+      const bool reads = name == reserved::kReadReg, writes = name == reserved::kWriteReg;
+      if ((reads || writes || name == reserved::kLaunch32 || name == reserved::kLaunch64) && !constant)
+        return refuse(": the number of a register or of a launch value is not a constant");
+      if (reads || writes) {
+        LUTHIER_TRY(checkRegister(number, writes));
+        const Reg reg = static_cast<Reg>(number);
+        Slot &slot = slotOf(registerPort(reg), isScalar(reg), 1);
+        slot.out |= writes;
+      } else if (name == reserved::kLaunch32 || name == reserved::kLaunch64) {
+        if (number > static_cast<uint64_t>(LaunchValue::DispatchId))
+          return refuse(": there is no launch value {}", number);
+        const bool vector = isWorkitemId(static_cast<LaunchValue>(number));
+        if (wave_ && vector)
+          return refuse(" runs once per wave and cannot ask for a work-item id");
+        slotOf(launchPort(number), !vector, name == reserved::kLaunch64 ? 2 : 1);
+      } else if (name == reserved::kExec && wave_) {
+        slotOf(execPort(), true, execPort().guest.count);
+      }
+    }
+    return {};
+  }
+
+  static bool isWorkitemId(LaunchValue value) {
+    return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ;
+  }
+  static Port launchPort(uint64_t number) {
+    return {.kind = Port::Kind::Launch, .launch = static_cast<uint8_t>(number)};
+  }
+
+  Result<void> checkRegister(uint64_t number, bool writes) const {
+    const Reg reg = static_cast<Reg>(number);
+    const bool scalar = number <= luthier::number(Reg::Scc) && reg != Reg::Null;
+    const bool vector = number >= luthier::number(Reg::V0) && number < luthier::number(Reg::End);
+    if (!scalar && !vector)
+      return refuse(": there is no register number {}", number);
+    if (isAccumulator(reg) && request_.target.accVgprs == 0)
+      return refuse(": {} has no AccVGPRs", request_.target.name);
+    if (vector && wave_)
+      return refuse(" runs once per wave and cannot {} {}", writes ? "write" : "read", toString(reg));
+    if (scalar && writes && !wave_)
+      return refuse(" runs per lane and cannot write {}; a wave hook can", toString(reg));
+    if (writes && (reg == Reg::ExecLo || reg == Reg::ExecHi))
+      return refuse(" writes EXEC, which decides what runs");
+    return {};
+  }
+
+  Result<void> collectVariables() {
+    std::vector<llvm::Constant *> constants;
+    for (llvm::GlobalVariable &global : module_.globals()) {
+      global.removeDeadConstantUsers(); // what was in lists that are gone
+      constants.push_back(&global);
+    }
+    llvm::convertUsersOfConstantsToInstructions(constants);
+    const auto &impl = request_.module.impl();
+    for (llvm::GlobalVariable &global : module_.globals()) {
+      const auto number = impl.variableOfSymbol.find(view(global.getName()));
+      if (global.use_empty() || number == impl.variableOfSymbol.end())
+        continue;
+      const Variable &variable = impl.variables[number->second];
+      variables_.push_back({&global, number->second});
+      if (variable.storage == Storage::PerWave) {
+        const bool written = isWritten(global);
+        if (written && !wave_)
+          return refuse(" runs per lane and cannot write {}, which is per wave", variable.name);
+        slotOf(wavePort(number->second), true, waveDwords(variable)).out = written;
+      } else if (variable.storage == Storage::PerLaunch) {
+        slotOf({.kind = Port::Kind::LaunchBlock}, true, 2);
+      }
+    }
+    return {};
+  }
+
+  static Port wavePort(uint32_t variable) {
+    return {.kind = Port::Kind::WaveVariable, .index = static_cast<uint16_t>(variable)};
+  }
+
+  Result<void> makeFunction() {
+    unsigned scalarsIn = 0, scalarsOut = 0, vectorsIn = 0, vectorsOut = 0;
+    number(slots_, true, scalarsIn, scalarsOut);
+    number(slots_, false, vectorsIn, vectorsOut);
+    if (std::max(scalarsIn, scalarsOut) > kMaxScalars || std::max(vectorsIn, vectorsOut) > kMaxVectors)
+      return refuse(" needs {} scalar and {} vector registers for what goes in and out; {} and {} are possible",
+                    std::max(scalarsIn, scalarsOut), std::max(vectorsIn, vectorsOut), kMaxScalars, kMaxVectors);
+
+    llvm::LLVMContext &context = module_.getContext();
+    llvm::IRBuilder<> b(context);
+    std::vector<llvm::Type *> results(scalarsOut, b.getInt32Ty());
+    results.insert(results.end(), vectorsOut, b.getFloatTy());
+    if (results.empty()) // a function that returns nothing would end the wave
+      results.push_back(b.getInt32Ty());
+    auto *const resultType = llvm::StructType::get(context, results);
+    auto *const type = llvm::FunctionType::get(
+        resultType, std::vector<llvm::Type *>(scalarsIn + vectorsIn, b.getInt32Ty()), false);
+    wrapper_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, ref(kWrapperName), module_);
+    wrapper_->setCallingConv(llvm::CallingConv::AMDGPU_CS);
+    wrapper_->addFnAttr(llvm::Attribute::NoUnwind);
+    wrapper_->addFnAttr("warn-stack-size", "0"); // the stack's size is asked for (codegen.cc)
+    for (unsigned n = 0; n < scalarsIn; ++n)
+      wrapper_->addParamAttr(n, llvm::Attribute::InReg);
+
+    b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", wrapper_));
+    for (Slot &slot : slots_) {
+      for (unsigned n = 0; slot.in && n < slot.dwords; ++n)
+        slot.inputs.push_back(wrapper_->getArg((slot.scalar ? 0 : scalarsIn) + slot.inAt + n));
+      if (slot.port.kind == Port::Kind::Register || slot.port.kind == Port::Kind::WaveVariable) {
+        slot.variable =
+            b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), slot.dwords), kPrivateSpace, nullptr, "port");
+        slot.variable->setAlignment(llvm::Align(16)); // no less than the variable's own
+      }
+    }
+    for (const Slot &slot : slots_)
+      for (unsigned n = 0; slot.variable && n < slot.dwords; ++n)
+        b.CreateStore(slot.inputs[n], b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n));
+    std::vector<llvm::Value *> arguments;
+    for (unsigned n = 0; n < hook_.parameters.size(); ++n)
+      arguments.push_back(argument(b, n));
+    llvm::CallInst *const call = b.CreateCall(&body_, arguments);
+
+    llvm::Value *result = llvm::PoisonValue::get(resultType);
+    for (Slot &slot : slots_) {
+      if (!slot.out)
+        continue;
+      if (slot.port.kind == Port::Kind::Result)
+        slot.results = toDwords(b, call, slot.dwords);
+      for (unsigned n = 0; slot.variable && n < slot.dwords; ++n)
+        slot.results.push_back(
+            b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
+      for (unsigned n = 0; n < slot.dwords; ++n)
+        result = slot.scalar
+                     ? b.CreateInsertValue(result, slot.results[n], slot.outAt + n)
+                     : b.CreateInsertValue(result, b.CreateBitCast(slot.results[n], b.getFloatTy()),
+                                           scalarsOut + slot.outAt + n);
+    }
+    b.CreateRet(result);
+
+    llvm::InlineFunctionInfo info;
+    if (const auto inlined = llvm::InlineFunction(*call, info); !inlined.isSuccess())
+      return refuse(" cannot be inlined: {}", inlined.getFailureReason());
+    if (body_.use_empty())
+      body_.eraseFromParent();
+    return {};
+  }
+
+  /// The value of a parameter, made from its inputs.
+  llvm::Value *argument(llvm::IRBuilder<> &b, unsigned n) {
+    const Source &source = request_.sources[n];
+    llvm::Type *const type = body_.getArg(n)->getType();
+    const size_t first = firstSlot_[n];
+    if (!isAddress(source.kind))
+      return fromDwords(b, slots_[first].inputs, type);
+    std::vector<std::vector<llvm::Value *>> parts;
+    for (size_t at = first; at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter &&
+                            slots_[at].port.index == n;
+         ++at)
+      parts.push_back(slots_[at].inputs);
+    llvm::Value *address = buildAddress(b, source, request_.target, parts);
+    return fromDwords(b, toDwords(b, address, hook_.parameters[n].dwords), type);
+  }
+
+  llvm::Value *read(llvm::IRBuilder<> &b, const Port &port) {
+    const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == port; });
+    if (!slot.variable)
+      return fromDwords(b, slot.inputs, b.getIntNTy(32 * slot.dwords));
+    std::vector<llvm::Value *> dwords;
+    for (unsigned n = 0; n < slot.dwords; ++n)
+      dwords.push_back(b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
+    return fromDwords(b, dwords, b.getIntNTy(32 * slot.dwords));
+  }
+
+  void replaceReserved() {
+    for (llvm::CallInst *call : reservedCalls(*wrapper_)) {
+      llvm::IRBuilder<> b(call);
+      const std::string_view name = view(call->getCalledFunction()->getName());
+      const auto number = [&] { return llvm::cast<llvm::ConstantInt>(call->getArgOperand(0))->getZExtValue(); };
+      llvm::Value *value = nullptr;
+      if (name == reserved::kReadReg)
+        value = read(b, registerPort(static_cast<Reg>(number())));
+      else if (name == reserved::kLaunch32 || name == reserved::kLaunch64)
+        value = read(b, launchPort(number()));
+      else if (name == reserved::kWaveSize)
+        value = b.getInt32(request_.waveSize);
+      else if (name == reserved::kExec && wave_)
+        value = read(b, execPort());
+      else if (name == reserved::kExec)
+        value = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {b.getInt64Ty()}, {b.getTrue()});
+      else if (name == reserved::kHardwareId)
+        value = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_getreg, {}, {b.getInt32(hardwareId())});
+      if (value)
+        call->replaceAllUsesWith(b.CreateZExtOrTrunc(value, call->getType()));
+      else if (name == reserved::kWriteReg)
+        b.CreateStore(call->getArgOperand(1), std::ranges::find_if(slots_, [&](const Slot &s) {
+                                                return s.port == registerPort(static_cast<Reg>(number()));
+                                              })->variable);
+      call->eraseFromParent();
+    }
+  }
+
+  /// All 32 bits of HW_ID, or of HW_ID1 where that has taken its place.
+  uint32_t hardwareId() const {
+    constexpr uint32_t kHwId = 4, kHwId1 = 23, kAllBits = 31u << 11;
+    return kAllBits | (request_.target.major >= 10 ? kHwId1 : kHwId);
+  }
+
+  void replaceVariables() {
+    const auto &impl = request_.module.impl();
+    for (const auto &[global, number] : variables_) {
+      const Variable &variable = impl.variables[number];
+      llvm::IRBuilder<> b(&*wrapper_->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+      if (variable.storage == Storage::Device) {
+        global->setInitializer(nullptr);
+        global->setExternallyInitialized(false);
+        global->setLinkage(llvm::GlobalValue::ExternalLinkage);
+        global->setVisibility(llvm::GlobalValue::DefaultVisibility);
+        global->setComdat(nullptr);
+        global->setName(ref(kVariablePrefix) + std::to_string(number));
+        continue;
+      }
+      llvm::Value *place = nullptr;
+      if (variable.storage == Storage::PerWave) {
+        const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == wavePort(number); });
+        place = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(slot.variable, b.getPtrTy(0)), global->getType());
+      } else {
+        llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
+        place = b.CreatePtrAdd(block, b.getInt64(variable.offset));
+      }
+      global->replaceAllUsesWith(place);
+    }
+  }
+
+  /// A wave hook runs by one lane: what LLVM thinks may differ by lane is that lane's value.
+  void makeUniform() {
+    std::vector<llvm::Instruction *> divergent;
+    for (llvm::Instruction &instruction : llvm::instructions(*wrapper_)) {
+      if (llvm::isa<llvm::AtomicRMWInst>(instruction) && !instruction.use_empty())
+        divergent.push_back(&instruction);
+      if (const auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+          load && load->getPointerAddressSpace() == 0 && !isLocal(load->getPointerOperand()))
+        divergent.push_back(&instruction);
+      if (const auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction);
+          part && llvm::isa<llvm::AtomicCmpXchgInst>(part->getAggregateOperand()))
+        divergent.push_back(&instruction);
+    }
+    for (llvm::Instruction *instruction : divergent) {
+      llvm::Type *const type = instruction->getType();
+      const unsigned bits = type->isSingleValueType() && !type->isPointerTy() && !type->isVectorTy()
+                                ? type->getPrimitiveSizeInBits().getFixedValue()
+                                : 0;
+      if (bits != 32 && bits != 64)
+        continue;
+      llvm::IRBuilder<> b(instruction->getNextNode());
+      llvm::Value *const number = b.CreateBitCast(instruction, b.getIntNTy(bits));
+      llvm::CallInst *const uniform =
+          b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {number->getType()}, {number});
+      llvm::Value *const value = b.CreateBitCast(uniform, type);
+      instruction->replaceUsesWithIf(value, [&](const llvm::Use &use) {
+        return use.getUser() != uniform && use.getUser() != number;
+      });
+    }
+  }
+
+  /// Whether a pointer is to a local variable, which will be none.
+  static bool isLocal(const llvm::Value *pointer) {
+    return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
+  }
+
+  Ports ports() const {
+    Ports result;
+    for (const Slot &slot : slots_) {
+      const auto at = [&](unsigned n) {
+        Port port = slot.port;
+        port.regs = {slot.scalar ? sgpr(n) : vgpr(n), static_cast<uint16_t>(slot.dwords)};
+        return port;
+      };
+      if (slot.in)
+        result.inputs.push_back(at(slot.inAt));
+      if (slot.out)
+        result.outputs.push_back(at(slot.outAt));
+    }
+    return result;
+  }
+
+  llvm::Module &module_;
+  const WrapRequest &request_;
+  const Hook &hook_;
+  const bool wave_;
+  llvm::Function &body_;
+  llvm::Function *wrapper_ = nullptr;
+  std::vector<Slot> slots_;
+  std::vector<size_t> firstSlot_; ///< of each parameter
+  std::vector<std::pair<llvm::GlobalVariable *, uint32_t>> variables_;
+};
+
+} // namespace
+
+Result<void> isolateHook(llvm::Module &module, const WrapRequest &request) {
+  if (!module.getFunction(request.hook.symbol))
+    return makeError("hook {} is not in its bitcode any more", request.hook.name);
+  for (const char *list : {"llvm.global.annotations", "llvm.compiler.used", "llvm.used"})
+    if (llvm::GlobalVariable *variable = module.getNamedGlobal(list))
+      variable->eraseFromParent();
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    const bool isHook = function.getName() == request.hook.symbol;
+    function.setComdat(nullptr);
+    function.setLinkage(isHook ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
+    function.setVisibility(llvm::GlobalValue::DefaultVisibility);
+    if (!isHook)
+      function.addFnAttr(llvm::Attribute::AlwaysInline);
+  }
+  // Variables that nobody uses then must not be kept by their linkage.
+  for (llvm::GlobalVariable &variable : module.globals())
+    if (variable.hasInitializer() && !variable.hasAppendingLinkage()) {
+      variable.setVisibility(llvm::GlobalValue::DefaultVisibility);
+      variable.setLinkage(llvm::GlobalValue::ExternalLinkage);
+    }
+  return {};
+}
+
+Result<Ports> wrapHook(llvm::Module &module, const WrapRequest &request) { return Wrapper(module, request).run(); }
+
+} // namespace luthier::hook

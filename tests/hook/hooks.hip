@@ -1,0 +1,95 @@
+// Hooks of all kinds, compiled at build time and turned into fragments by the tests.
+
+#include <luthier/hook.h>
+
+LUTHIER_DEVICE uint64_t counters[16];
+LUTHIER_DEVICE uint32_t initialized[3] = {7, 8, 9};
+LUTHIER_DEVICE float sum;
+__device__ uint32_t plain;
+__constant__ uint32_t table[4] = {10, 20, 30, 40};
+LUTHIER_PER_LAUNCH uint32_t first;
+LUTHIER_PER_LAUNCH uint64_t launches;
+LUTHIER_PER_WAVE uint64_t seen;
+LUTHIER_PER_WAVE uint32_t last;
+
+// Wave hooks.
+LUTHIER_HOOK(wave) void empty() {}
+LUTHIER_HOOK(wave) void countWave(uint32_t n) { seen += n; }
+LUTHIER_HOOK(wave) void countAtomic() { luthier::atomicAdd(counters[0], 1); }
+LUTHIER_HOOK(wave) void countAt(uint32_t index, uint64_t n) { luthier::atomicAdd(counters[index], n); }
+LUTHIER_HOOK(wave) void countLaunch(uint32_t n) { luthier::atomicAdd(launches, n); }
+LUTHIER_HOOK(wave) void countLanes() { luthier::atomicAdd(counters[1], luthier::popcount(luthier::exec())); }
+LUTHIER_HOOK(wave) void flush() {
+  if (seen)
+    luthier::atomicAdd(counters[2], seen);
+  seen = 0;
+}
+LUTHIER_HOOK(wave) uint32_t ticket() { return luthier::atomicAdd(plain, 1u); }
+LUTHIER_HOOK(wave) void changeScalar() { luthier::writeSgpr<7>(luthier::readSgpr<5>() + luthier::readSgpr<7>()); }
+LUTHIER_HOOK(wave) void branchy(uint32_t a, uint32_t b) {
+  if (a > b)
+    last = a;
+  else
+    seen += b;
+}
+LUTHIER_HOOK(wave) uint32_t lookUp(uint32_t n) { return table[n & 3]; }
+LUTHIER_HOOK(wave) void loadsFirst() {
+  for (uint32_t n = 0; n < 16; ++n)
+    if (luthier::atomicLoad(counters[n]) == 0) {
+      luthier::atomicStore(counters[n], luthier::dispatchId());
+      break;
+    }
+}
+LUTHIER_HOOK(wave) uint64_t same(uint64_t x) { return x; }
+LUTHIER_HOOK(wave) uint64_t launchValues() {
+  return luthier::workgroupId(0) + luthier::workgroupId(2) + reinterpret_cast<uint64_t>(luthier::kernargPtr());
+}
+LUTHIER_HOOK(wave) uint64_t times() { return luthier::clock() ^ luthier::realTime(); }
+LUTHIER_HOOK(wave) uint32_t where() { return luthier::hardwareWaveId(); }
+LUTHIER_HOOK(wave) uint32_t size() { return luthier::waveSize(); }
+
+// Lane hooks.
+namespace my {
+LUTHIER_HOOK(lane) void count(uint32_t n) { luthier::atomicAdd(counters[3], n); }
+LUTHIER_HOOK(lane) void count(uint64_t n) { luthier::atomicAdd(counters[4], n); }
+} // namespace my
+LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(counters[5], 1); }
+LUTHIER_HOOK(lane) void histogram(uint32_t value) { luthier::atomicAdd(counters[value & 15], 1); }
+LUTHIER_HOOK(lane) uint32_t twice(uint32_t x) { return 2 * x; }
+LUTHIER_HOOK(lane) uint64_t same64(uint64_t x) { return x; }
+LUTHIER_HOOK(lane) uint32_t same32(uint32_t x) { return x; }
+LUTHIER_HOOK(lane) void storeAddress(uint64_t address, uint64_t *to) {
+  ((__attribute__((address_space(1))) uint64_t *)to)[luthier::laneId()] = address;
+}
+LUTHIER_HOOK(lane) void watch(uint64_t address, uint64_t low, uint64_t size) {
+  if (address - low < size)
+    luthier::atomicMax(counters[6], address);
+}
+LUTHIER_HOOK(lane) uint32_t lanes(uint32_t x) {
+  return luthier::laneId() + 100 * luthier::popcount(luthier::ballot(x & 1)) + 10000 * luthier::popcount(luthier::exec());
+}
+LUTHIER_HOOK(lane) void changeVector() {
+  if (luthier::laneId() & 1)
+    luthier::writeVgpr<9>(luthier::readVgpr<9>() + luthier::readVgpr<4>());
+}
+LUTHIER_HOOK(lane) uint32_t workitem() { return luthier::workitemId(0) + 1000 * luthier::workitemId(1); }
+LUTHIER_HOOK(lane) void addFloat(float x) { luthier::atomicAdd(sum, x); }
+LUTHIER_HOOK(lane) double mixed(float x, _Float16 h, bool b, int16_t s, double d, uint8_t u) {
+  return b ? x + h + s + d + u : d;
+}
+LUTHIER_HOOK(lane) uint32_t peek(const uint32_t *address) { return *address + static_cast<uint32_t>(seen); }
+LUTHIER_HOOK(lane) uint32_t loop(uint32_t n) {
+  uint32_t x = 1;
+  for (uint32_t i = 0; i < n; ++i)
+    x = x * 3 + i;
+  return x;
+}
+LUTHIER_HOOK(lane) void first_only(uint32_t x) {
+  if (luthier::isFirstLane())
+    luthier::atomicExchange(plain, x);
+}
+LUTHIER_HOOK(lane) uint32_t swap(uint32_t expected, uint32_t value) {
+  return luthier::atomicCompareExchange(plain, expected, value);
+}
+typedef uint32_t Four __attribute__((ext_vector_type(4)));
+LUTHIER_HOOK(lane) uint32_t addFour(Four data) { return data.x + data.y + data.z + data.w; }
