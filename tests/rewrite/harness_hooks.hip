@@ -10,65 +10,56 @@ LUTHIER_HOOK(lane) void emptyLane() {}
 LUTHIER_HOOK(wave) void emptyWave() {}
 
 LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(luthierHarnessCount, 1); }
-LUTHIER_HOOK(wave) void countWave(uint64_t exec) {
-  luthier::atomicAdd(luthierHarnessCount, luthier::popcount(exec));
-}
+LUTHIER_HOOK(wave) void countWave(uint64_t exec) { luthier::atomicAdd(luthierHarnessCount, luthier::popcount(exec)); }
 
 #define INLINE __attribute__((device, always_inline)) static inline
 
-/// Values that nothing but this text knows, each in a register of its own.
-INLINE uint32_t inVgpr(uint32_t from, uint32_t n) {
-  uint32_t value;
-  asm volatile("v_xor_b32 %0, %2, %1" : "=v"(value) : "v"(from), "s"(n * 0x9e3779b9u));
-  return value;
-}
-INLINE uint32_t inSgpr(uint32_t from, uint32_t n) {
-  uint32_t value;
-  asm volatile("s_xor_b32 %0, %1, %2" : "=s"(value) : "s"(from), "s"(n * 0x85ebca6bu) : "scc");
-  return value;
-}
-/// Keeps a value where it is, as if it were used and changed here.
-INLINE void touch(uint32_t &vector) { asm volatile("v_add_u32_e32 %0, 1, %0" : "+v"(vector)); }
-INLINE void touchScalar(uint32_t &scalar) { asm volatile("s_add_u32 %0, %0, 1" : "+s"(scalar) : : "scc"); }
+// Inline assembly without text: hooks can have no other, but it pins values to registers all the same.
 
-INLINE void clobber(uint32_t value) {
-  asm volatile("s_mov_b32 m0, %0\n\t"
-               "s_mov_b64 vcc, 0x5\n\t"
-               "s_cmp_lg_u32 %0, %0"
-               :
-               : "s"(value)
-               : "m0", "vcc", "scc");
-}
+/// Keeps a value in a register of that kind, as if it were used and changed here.
+INLINE void touch(uint32_t &vector) { asm volatile("" : "+v"(vector)); }
+INLINE void touchScalar(uint32_t &scalar) { asm volatile("" : "+s"(scalar)); }
+
+/// SCC and VCC are clobbered by the comparisons below.
+INLINE void clobberM0(uint32_t value) { asm volatile("" : : "{m0}"(value)); }
 
 /// 40 vector and 40 scalar registers that are all alive across a loop whose lanes part and meet again.
 INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
   constexpr uint32_t kRegisters = 40;
   uint32_t vector[kRegisters], scalar[kRegisters];
-  const uint32_t wave = static_cast<uint32_t>(exec) ^ site;
+  site = luthier::readFirstLane(site);
+  const uint32_t wave = luthier::readFirstLane(static_cast<uint32_t>(exec)) ^ site;
+  touch(lane); // from here on different in each lane, for all that the compiler knows
 #pragma unroll
   for (uint32_t n = 0; n < kRegisters; ++n) {
-    scalar[n] = inSgpr(wave, n);
-    vector[n] = inVgpr(lane, n);
+    scalar[n] = wave ^ n * 0x85ebca6bu;
+    touchScalar(scalar[n]);
+    vector[n] = lane ^ n * 0x9e3779b9u;
+    touch(vector[n]);
   }
-  clobber(site);
+  clobberM0(site);
   uint32_t sum = 0;
 #pragma nounroll
   for (uint32_t round = 0; round <= (site & 1); ++round) {
     if ((lane + round) & 1) {
 #pragma unroll
-      for (uint32_t n = 0; n < kRegisters; ++n)
+      for (uint32_t n = 0; n < kRegisters; ++n) {
+        vector[n] += scalar[n];
         touch(vector[n]);
+      }
     } else {
-      sum += vector[round];
+      sum += vector[0] * round;
     }
 #pragma unroll
-    for (uint32_t n = 0; n < kRegisters; ++n)
+    for (uint32_t n = 0; n < kRegisters; ++n) {
+      scalar[n] += round;
       touchScalar(scalar[n]);
-    clobber(round);
+    }
+    clobberM0(round);
   }
 #pragma unroll
   for (uint32_t n = 0; n < kRegisters; ++n)
-    sum += vector[n] ^ scalar[n];
+    sum += vector[n] > sum ? vector[n] ^ scalar[n] : 3;
   luthier::atomicExchange(luthierHarnessSink, sum);
 }
 
