@@ -1,0 +1,67 @@
+// Hooks that must not be noticed by the kernels that they are inserted into (swap_object.h picks one by name).
+//
+// What they compute goes nowhere that a guest looks; the stores to `sink` are there so that nothing is optimised away.
+#include <luthier/hook.h>
+
+LUTHIER_DEVICE uint64_t luthierHarnessCount;
+LUTHIER_DEVICE uint32_t luthierHarnessSink;
+
+LUTHIER_HOOK(lane) void emptyLane() {}
+LUTHIER_HOOK(wave) void emptyWave() {}
+
+LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(luthierHarnessCount, 1); }
+LUTHIER_HOOK(wave) void countWave(uint64_t exec) { luthier::atomicAdd(luthierHarnessCount, luthier::popcount(exec)); }
+
+#define INLINE __attribute__((device, always_inline)) static inline
+
+// Inline assembly without text: hooks can have no other, but it pins values to registers all the same.
+
+/// Keeps a value in a register of that kind, as if it were used and changed here.
+INLINE void touch(uint32_t &vector) { asm volatile("" : "+v"(vector)); }
+INLINE void touchScalar(uint32_t &scalar) { asm volatile("" : "+s"(scalar)); }
+
+/// SCC and VCC are clobbered by the comparisons below.
+INLINE void clobberM0(uint32_t value) { asm volatile("" : : "{m0}"(value)); }
+
+/// 40 vector and 40 scalar registers that are all alive across a loop whose lanes part and meet again.
+INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
+  constexpr uint32_t kRegisters = 40;
+  uint32_t vector[kRegisters], scalar[kRegisters];
+  site = luthier::readFirstLane(site);
+  const uint32_t wave = luthier::readFirstLane(static_cast<uint32_t>(exec)) ^ site;
+  touch(lane); // from here on different in each lane, for all that the compiler knows
+#pragma unroll
+  for (uint32_t n = 0; n < kRegisters; ++n) {
+    scalar[n] = wave ^ n * 0x85ebca6bu;
+    touchScalar(scalar[n]);
+    vector[n] = lane ^ n * 0x9e3779b9u;
+    touch(vector[n]);
+  }
+  clobberM0(site);
+  uint32_t sum = 0;
+#pragma nounroll
+  for (uint32_t round = 0; round <= (site & 1); ++round) {
+    if ((lane + round) & 1) {
+#pragma unroll
+      for (uint32_t n = 0; n < kRegisters; ++n) {
+        vector[n] += scalar[n];
+        touch(vector[n]);
+      }
+    } else {
+      sum += vector[0] * round;
+    }
+#pragma unroll
+    for (uint32_t n = 0; n < kRegisters; ++n) {
+      scalar[n] += round;
+      touchScalar(scalar[n]);
+    }
+    clobberM0(round);
+  }
+#pragma unroll
+  for (uint32_t n = 0; n < kRegisters; ++n)
+    sum += vector[n] > sum ? vector[n] ^ scalar[n] : 3;
+  luthier::atomicExchange(luthierHarnessSink, sum);
+}
+
+LUTHIER_HOOK(lane) void hostileLane(uint32_t site, uint64_t exec) { hostile(site, exec, luthier::laneId()); }
+LUTHIER_HOOK(wave) void hostileWave(uint32_t site, uint64_t exec) { hostile(site, exec, static_cast<uint32_t>(exec)); }

@@ -1,0 +1,59 @@
+// What the swap tool does to a code object, without HSA around it.
+#pragma once
+
+#include "object/code_object.h"
+#include "rewrite/rewriter.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace luthier::rewrite::test {
+
+enum class SwapMode {
+  Copy,     ///< verbatim, without the rewriter (copy_variant.h)
+  Identity, ///< rewritten without hooks
+  Empty,    ///< a hook that does nothing, at every instruction
+  Count,    ///< one that counts
+  Hostile,  ///< one that takes registers, clobbers, loops and diverges (harness_hooks.hip)
+};
+
+struct SwapOptions {
+  SwapMode mode = SwapMode::Copy;
+  bool wave = false;  ///< the hook's wave form
+  bool after = false; ///< after each instruction instead of before it
+  /// Of all places, every n-th gets a hook, beginning with the one numbered `phase`.
+  uint64_t every = 1, phase = 0;
+  std::string hooks; ///< the bitcode of harness_hooks.hip
+
+  static Result<SwapOptions> fromEnvironment();
+  bool usesHooks() const { return mode >= SwapMode::Empty; }
+};
+
+struct Swapped {
+  std::vector<std::byte> file;
+  nlohmann::json account;
+  /// Bytes of scratch per lane that kernels need beyond what they needed, by descriptor address.
+  std::vector<std::pair<uint64_t, uint32_t>> moreScratch;
+};
+
+class Swapper {
+public:
+  static Result<std::unique_ptr<Swapper>> create(SwapOptions options);
+  ~Swapper();
+
+  /// All kernels of an object. A kernel that cannot be rewritten stays as it is, and the account says why.
+  Result<Swapped> swap(const object::CodeObject &object);
+  const SwapOptions &options() const { return options_; }
+
+private:
+  struct Impl;
+  explicit Swapper(SwapOptions options);
+
+  SwapOptions options_;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace luthier::rewrite::test
