@@ -60,7 +60,7 @@ struct Swapper::Impl {
     if (!options.usesHooks())
       return list;
     uint64_t place = 0;
-    for (const object::Symbol *symbol : rewriter.functionsOf(kernel)) {
+    for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
       const analysis::Function *function = LUTHIER_TRY(rewriter.program().function(*symbol));
       for (const Instr &instr : function->instrs()) {
         if (options.after && !hasAfter(instr))
@@ -107,7 +107,7 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
   const object::Metadata metadata = LUTHIER_TRY(object.metadata());
   std::unique_ptr<Rewriter> rewriter;
   if (options_.mode != SwapMode::Copy)
-    rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler));
+    rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler, LaunchBlocks::Variables));
 
   for (const object::Symbol &kernel : object.kernels()) {
     nlohmann::json account{{"name", kernel.name}};
