@@ -62,8 +62,7 @@ llvm::Value *buildLaneId(llvm::IRBuilder<> &b) {
 namespace {
 
 llvm::Value *join(llvm::IRBuilder<> &b, llvm::Value *low, llvm::Value *high) {
-  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()),
-                    b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), b.getInt64(32)));
+  return b.CreateOr(b.CreateZExt(low, b.getInt64Ty()), b.CreateShl(b.CreateZExt(high, b.getInt64Ty()), b.getInt64(32)));
 }
 
 /// The field of `count` bits at `bit` of a dword.

@@ -110,8 +110,7 @@ std::optional<std::string> readFile(const std::filesystem::path &path) {
 } // namespace
 
 std::string digestOf(std::span<const std::byte> bytes) {
-  const auto digest =
-      llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+  const auto digest = llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   return llvm::toHex(digest, /*LowerCase=*/true);
 }
 

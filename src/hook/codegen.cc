@@ -164,8 +164,7 @@ Result<FragmentRelocation> readRelocation(const llvm::object::RelocationRef &rel
   FragmentRelocation result;
   const std::string_view prefix = kVariablePrefix;
   const char *const end = symbol.data() + symbol.size();
-  if (!symbol.starts_with(prefix) ||
-      std::from_chars(symbol.data() + prefix.size(), end, result.variable).ptr != end)
+  if (!symbol.starts_with(prefix) || std::from_chars(symbol.data() + prefix.size(), end, result.variable).ptr != end)
     return makeError("hook {} refers to '{}', which is no variable", hook.name, symbol);
   if ((type != kAbs32Lo && type != kAbs32Hi) || offset + 4 > bytes.size())
     return makeError("hook {}: the code has a relocation {} that cannot be placed", hook.name, view(name));

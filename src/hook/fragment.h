@@ -33,12 +33,12 @@ enum class SourceKind : uint8_t {
 /// What a source needs besides its kind; part of a fragment's identity.
 struct Source {
   SourceKind kind = SourceKind::Scalar;
-  bool vaddr = false;  ///< addresses: there is a vector part (LDS, scratch, buffer)
-  bool saddr = false;  ///< there is a scalar base or offset (scratch; M0 for LDS; soffset of SMEM and buffers)
-  bool idxen = false;  ///< buffers
-  bool offen = false;  ///< buffers
-  bool offset = false; ///< the immediate offset is not 0
-  bool typed = false;  ///< buffers: tbuffer_*, whose stride never includes the data format
+  bool vaddr = false;    ///< addresses: there is a vector part (LDS, scratch, buffer)
+  bool saddr = false;    ///< there is a scalar base or offset (scratch; M0 for LDS; soffset of SMEM and buffers)
+  bool idxen = false;    ///< buffers
+  bool offen = false;    ///< buffers
+  bool offset = false;   ///< the immediate offset is not 0
+  bool typed = false;    ///< buffers: tbuffer_*, whose stride never includes the data format
   bool resource = false; ///< SMEM: the base is a buffer resource's (s_buffer_*): 48 bits
   bool unit64 = false;   ///< SMEM: soffset counts 64 bytes (s_scratch_*)
   bool byLane = false;   ///< LDS without a vector part: lane n is at + 4 * n (ds_read_addtid_b32)

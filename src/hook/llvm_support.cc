@@ -115,8 +115,8 @@ Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bit
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo *info, void *text) { collectDiagnostic(info, text); }, &diagnosed);
   auto done = guarded([&]() -> Result<void> {
-    const llvm::MemoryBufferRef buffer(
-        llvm::StringRef(reinterpret_cast<const char *>(bitcode.data()), bitcode.size()), origin);
+    const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bitcode.data()), bitcode.size()),
+                                       origin);
     auto parsed = llvm::parseBitcodeFile(buffer, context);
     if (!parsed)
       return makeError("{} is no LLVM bitcode that can be read: {}", origin, takeMessage(parsed.takeError()));

@@ -30,8 +30,8 @@ std::string sourceName(llvm::StringRef symbol) {
   const std::string text = symbol.str();
   if (demangler.partialDemangle(text.c_str()))
     return text;
-  char *name = demangler.isFunction() ? demangler.getFunctionName(nullptr, nullptr)
-                                      : demangler.finishDemangle(nullptr, nullptr);
+  char *name =
+      demangler.isFunction() ? demangler.getFunctionName(nullptr, nullptr) : demangler.finishDemangle(nullptr, nullptr);
   std::string result = name ? name : text;
   std::free(name);
   return result;
@@ -52,9 +52,8 @@ std::map<const llvm::GlobalValue *, std::string> annotations(const llvm::Module 
       continue;
     const auto *value = llvm::dyn_cast<llvm::GlobalValue>(fields->getOperand(0)->stripPointerCasts());
     const auto *text = llvm::dyn_cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
-    const auto *data = text && text->hasInitializer()
-                           ? llvm::dyn_cast<llvm::ConstantDataSequential>(text->getInitializer())
-                           : nullptr;
+    const auto *data =
+        text && text->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(text->getInitializer()) : nullptr;
     if (!value || !data || !data->isCString() || !data->getAsCString().starts_with(kPrefix))
       continue;
     result[value] = data->getAsCString().drop_front(kPrefix.size()).str();

@@ -66,7 +66,8 @@ LUTHIER_HOOK(lane) void watch(uint64_t address, uint64_t low, uint64_t size) {
     luthier::atomicMax(counters[6], address);
 }
 LUTHIER_HOOK(lane) uint32_t lanes(uint32_t x) {
-  return luthier::laneId() + 100 * luthier::popcount(luthier::ballot(x & 1)) + 10000 * luthier::popcount(luthier::exec());
+  return luthier::laneId() + 100 * luthier::popcount(luthier::ballot(x & 1)) +
+         10000 * luthier::popcount(luthier::exec());
 }
 LUTHIER_HOOK(lane) void changeVector() {
   if (luthier::laneId() & 1)
