@@ -4,8 +4,6 @@
 
 #include <gmock/gmock.h>
 
-#include <random>
-
 namespace luthier::hook {
 namespace {
 
@@ -118,6 +116,18 @@ TEST(HookModule, CutOff) {
     const auto module = HookModule::load(std::as_bytes(std::span(whole).first(size)), "cut.bc");
     EXPECT_FALSE(module) << size;
   }
+}
+
+/// LLVM's reader crashes on some of these.
+TEST(HookModule, Damaged) {
+  const std::string whole = readFile(HOOKS);
+  unsigned refused = 0;
+  for (size_t at = 0; at < whole.size(); at += 97) {
+    std::string text = whole;
+    text[at] ^= static_cast<char>(1 << at % 8);
+    refused += !HookModule::load(std::as_bytes(std::span(text)), "damaged.bc");
+  }
+  EXPECT_GT(refused, 50u);
 }
 
 } // namespace
