@@ -127,6 +127,7 @@ void initializeLlvm() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
     llvm::install_fatal_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onFatalError);
     // Alignment of loops would pad fragments with no-ops, for an address that they will not have.
     setLlvmOption("amdgpu-disable-loop-alignment", "true");
   });

@@ -297,6 +297,7 @@ private:
     wrapper_->setCallingConv(llvm::CallingConv::AMDGPU_CS);
     wrapper_->addFnAttr(llvm::Attribute::NoUnwind);
     wrapper_->addFnAttr("warn-stack-size", "0"); // the stack's size is asked for (codegen.cc)
+    wrapper_->addFnAttr("amdgpu-ieee", "true");  // as compilers set the mode of kernels, though not of shaders
     for (unsigned n = 0; n < scalarsIn; ++n)
       wrapper_->addParamAttr(n, llvm::Attribute::InReg);
 

@@ -179,6 +179,24 @@ TEST_F(Compiled, TablesAreReadByScalarLoads) {
   EXPECT_EQ(text.back(), "s_waitcnt lgkmcnt(0)");
 }
 
+TEST(HipHeaders, BeforeAndAfter) {
+  const std::string files = HIP_HOOKS;
+  if (files.empty())
+    GTEST_SKIP() << "built without HIP";
+  for (size_t begin = 0; begin < files.size();) {
+    const size_t end = std::min(files.find(':', begin), files.size());
+    const auto module = load(files.substr(begin, end - begin));
+    ASSERT_TRUE(module);
+    FragmentCompiler compiler{{}};
+    for (const Hook &hook : module->hooks()) {
+      const auto fragment = compiler.compile(module, plainRequest(*module, hook.name), target(), 64);
+      EXPECT_TRUE(fragment) << fragment.error().message();
+    }
+    EXPECT_EQ(module->hooks().size(), 3u);
+    begin = end + 1;
+  }
+}
+
 class Rejected : public testing::Test {
 protected:
   void SetUp() override {

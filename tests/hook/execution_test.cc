@@ -256,6 +256,49 @@ TEST_F(Execution, SmallAndLargeParameters) {
   EXPECT_EQ(four.get(four.output(Kind::Result), 5), 15u);
 }
 
+TEST_F(Execution, FarPartsOfVariables) {
+  Placed placed = place("far");
+  placed.wave.exec(2);
+  placed.set(placed.parameter(0), 0x1235);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<uint32_t>(placed.variable("large") + 4 * 77778), 0x1235u);
+}
+
+TEST_F(Execution, Arithmetic) {
+  Placed divide = place("divide");
+  const std::vector<std::pair<float, float>> floats = {{1.0f, 3.0f},   {-7.5f, 0.1f}, {1e38f, 1e-5f},
+                                                       {1e-40f, 3.0f}, {0.0f, 0.0f},  {2.0f, -0.0f}};
+  for (unsigned lane = 0; lane < floats.size(); ++lane) {
+    divide.setLane(divide.parameter(0), lane, std::bit_cast<uint32_t>(floats[lane].first));
+    divide.setLane(divide.parameter(1), lane, std::bit_cast<uint32_t>(floats[lane].second));
+  }
+  ASSERT_TRUE(divide.run());
+  for (unsigned lane = 0; lane < floats.size(); ++lane) {
+    const float expected = floats[lane].first / floats[lane].second;
+    const auto got = std::bit_cast<float>(static_cast<uint32_t>(divide.get(divide.output(Kind::Result), lane)));
+    if (expected != expected)
+      EXPECT_NE(got, got);
+    else
+      EXPECT_EQ(got, expected) << lane;
+  }
+
+  Placed wide = place("divide64");
+  wide.set(wide.parameter(0), std::bit_cast<uint64_t>(1.0));
+  wide.set(wide.parameter(1), std::bit_cast<uint64_t>(3.0));
+  ASSERT_TRUE(wide.run());
+  EXPECT_EQ(std::bit_cast<double>(wide.get(wide.output(Kind::Result), 9)), 1.0 / 3.0);
+
+  Placed remainder = place("remainder");
+  remainder.wave.exec(1);
+  for (const auto &[a, b] :
+       {std::pair<uint64_t, uint64_t>(1'000'000'007, 10), {0xdead'beef'dead'beef, 0x1'2345'6789}}) {
+    remainder.set(remainder.parameter(0), a);
+    remainder.set(remainder.parameter(1), b);
+    ASSERT_TRUE(remainder.run());
+    EXPECT_EQ(remainder.get(remainder.output(Kind::Result)), a % b);
+  }
+}
+
 /// With no lane active, a fragment that says so does nothing at all.
 TEST_F(Execution, SafeWhenEmpty) {
   for (const Hook &hook : module->hooks()) {
