@@ -13,7 +13,7 @@ add_library(luthier_llvm_mc INTERFACE)
 target_include_directories(luthier_llvm_mc SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
 target_link_libraries(luthier_llvm_mc INTERFACE ${LUTHIER_LLVM_MC_LIBS})
 
-# The parts that assemble it as well; only tests link them.
+# The parts that assemble it as well.
 llvm_map_components_to_libnames(LUTHIER_LLVM_ASM_LIBS AMDGPUAsmParser MCParser)
 add_library(luthier_llvm_asm INTERFACE)
 target_link_libraries(luthier_llvm_asm INTERFACE ${LUTHIER_LLVM_ASM_LIBS} luthier_llvm_mc)

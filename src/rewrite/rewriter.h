@@ -90,21 +90,29 @@ struct Rewrite {
   uint32_t openCalls = 0;
 };
 
+/// Where PerLaunch variables are.
+enum class LaunchBlocks : uint8_t {
+  Arguments, ///< behind the kernel's arguments, whoever launches it puts the addresses (Variant::launchBlocks)
+  Variables, ///< one copy for all launches, as variables: for files that are launched by nobody who knows of them
+};
+
 /// For one code object. Not thread-safe.
 class Rewriter {
 public:
   /// Object and compiler must outlive it.
-  static Result<std::unique_ptr<Rewriter>> create(const object::CodeObject &object, hook::FragmentCompiler &compiler);
+  static Result<std::unique_ptr<Rewriter>> create(const object::CodeObject &object, hook::FragmentCompiler &compiler,
+                                                  LaunchBlocks blocks = LaunchBlocks::Arguments);
   ~Rewriter();
 
   Result<Rewrite> rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions);
 
   analysis::Program &program();
-  const analysis::CallGraph &callGraph();
+  Result<const analysis::CallGraph *> callGraph(); ///< made when first asked for
   /// The functions that a rewritten kernel has copies of: itself first, then all it can reach.
-  std::vector<const object::Symbol *> functionsOf(const object::Symbol &kernel);
+  Result<std::vector<const object::Symbol *>> functionsOf(const object::Symbol &kernel);
 
 private:
+  friend class VariantBuilder;
   struct Impl;
   explicit Rewriter(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -77,6 +77,11 @@ Result<void> ToolVariables::collect(const object::CodeObject &original, std::spa
   for (const Variant &variant : variants)
     for (const UsedVariable &used : variant.variables) {
       Result<void> ok;
+      if (used.variable == UsedVariable::kLaunchBlock) {
+        if (ok = addLaunchBlock(original, *used.module); !ok)
+          return ok;
+        continue;
+      }
       switch (used.module->variables()[used.variable].storage) {
       case hook::Storage::Device:
         ok = addDevice(original, used);
@@ -91,6 +96,14 @@ Result<void> ToolVariables::collect(const object::CodeObject &original, std::spa
         return ok;
     }
   return {};
+}
+
+uint32_t ToolVariables::symbolOf(UsedVariable used) const {
+  if (used.variable == UsedVariable::kLaunchBlock)
+    for (uint32_t n = 0; n < used.module->variables().size(); ++n)
+      if (used.module->variables()[n].storage == hook::Storage::PerLaunch && used.module->variables()[n].offset == 0)
+        used.variable = n; // the block starts with it
+  return symbols_.at({used.module.get(), used.variable});
 }
 
 Result<void> ToolVariables::emit(ElfWriter &writer) {

@@ -27,7 +27,7 @@ public:
   Result<void> collect(const object::CodeObject &original, std::span<const Variant> variants);
   Result<void> emit(object::ElfWriter &writer);
   /// In dynamicSymbols.
-  uint32_t symbolOf(const UsedVariable &used) const { return symbols_.at({used.module.get(), used.variable}); }
+  uint32_t symbolOf(UsedVariable used) const;
 
 private:
   /// A piece of memory with the variables that are in it.

@@ -48,16 +48,17 @@ struct CodeRange {
 
 /// A tool's variable that the code refers to.
 struct UsedVariable {
+  static constexpr uint32_t kLaunchBlock = UINT32_MAX; ///< the module's block of PerLaunch variables
   std::shared_ptr<const hook::HookModule> module;
-  uint32_t variable = 0; ///< number in module->variables()
+  uint32_t variable = 0; ///< number in module->variables(), or kLaunchBlock
   bool operator==(const UsedVariable &) const = default;
 };
 
 struct Resources {
-  uint32_t sgprs = 0; ///< as allocated, special ones included
-  uint32_t vgprs = 0; ///< architectural, as allocated
-  uint32_t accVgprs = 0;
-  uint32_t scratch = 0; ///< bytes per lane
+  uint32_t sgprs = 0;    ///< as allocated, special ones included
+  uint32_t vgprs = 0;    ///< as allocated; with AccVGPRs where both share a file
+  uint32_t accVgprs = 0; ///< that are used
+  uint32_t scratch = 0;  ///< bytes per lane
   uint32_t kernarg = 0;
   uint64_t codeBytes = 0;
   unsigned wavesPerSimd = 0;
@@ -74,7 +75,9 @@ struct Variant {
   object::KernelDescriptor descriptor; ///< all but entryOffset, which depends on where it is put
   object::KernelMetadata metadata;
   Resources before, after;
-  /// Kernarg offset of the pointer to PerLaunch variables; 0: none is needed.
+  /// Modules whose PerLaunch variables the code reaches through pointers behind the kernel's arguments, one after the
+  /// other from this offset on. None if the rewriter was told to use variables instead.
+  std::vector<std::shared_ptr<const hook::HookModule>> launchBlocks;
   uint32_t launchBlockOffset = 0;
 };
 

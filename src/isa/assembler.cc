@@ -1,4 +1,4 @@
-#include "assembler.h"
+#include "isa/assembler.h"
 
 #include <llvm/MC/MCAsmBackend.h>
 #include <llvm/MC/MCAsmInfo.h>
@@ -30,7 +30,7 @@ void LLVMInitializeAMDGPUTargetMC();
 void LLVMInitializeAMDGPUAsmParser();
 }
 
-namespace luthier::vgpu::test {
+namespace luthier::isa {
 
 namespace {
 
@@ -48,7 +48,7 @@ template <class T> T readAt(const std::vector<uint8_t> &bytes, uint64_t offset) 
 
 } // namespace
 
-Result<std::vector<uint8_t>> assembleObject(const isa::Target &target, std::string_view source) {
+Result<std::vector<uint8_t>> assembleObject(const Target &target, std::string_view source, unsigned waveSize) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeAMDGPUTargetInfo();
@@ -71,8 +71,11 @@ Result<std::vector<uint8_t>> assembleObject(const isa::Target &target, std::stri
   std::unique_ptr<llvm::MCRegisterInfo> registers(llvmTarget->createMCRegInfo(triple.str()));
   std::unique_ptr<llvm::MCAsmInfo> asmInfo(llvmTarget->createMCAsmInfo(*registers, triple.str(), options));
   std::unique_ptr<llvm::MCInstrInfo> instructions(llvmTarget->createMCInstrInfo());
-  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(
-      llvmTarget->createMCSubtargetInfo(triple.str(), llvm::StringRef(target.name.data(), target.name.size()), ""));
+  std::string features;
+  if (target.major >= 10 && waveSize)
+    features = waveSize == 32 ? "+wavefrontsize32" : "-wavefrontsize32,+wavefrontsize64";
+  std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvmTarget->createMCSubtargetInfo(
+      triple.str(), llvm::StringRef(target.name.data(), target.name.size()), features));
   llvm::MCContext context(triple, asmInfo.get(), registers.get(), subtarget.get(), &sources, &options);
   context.setDiagnosticHandler([&](const llvm::SMDiagnostic &diagnostic, bool, const llvm::SourceMgr &,
                                    std::vector<const llvm::MDNode *> &) { collect(diagnostic, &diagnostics); });
@@ -97,8 +100,8 @@ Result<std::vector<uint8_t>> assembleObject(const isa::Target &target, std::stri
   return std::vector<uint8_t>(image.begin(), image.end());
 }
 
-Result<std::vector<uint8_t>> assemble(const isa::Target &target, std::string_view source) {
-  const std::vector<uint8_t> object = LUTHIER_TRY(assembleObject(target, source));
+Result<std::vector<uint8_t>> assemble(const Target &target, std::string_view source, unsigned waveSize) {
+  const std::vector<uint8_t> object = LUTHIER_TRY(assembleObject(target, source, waveSize));
   const auto header = readAt<Elf64_Ehdr>(object, 0);
   auto section = [&](unsigned n) { return readAt<Elf64_Shdr>(object, header.e_shoff + n * sizeof(Elf64_Shdr)); };
   const Elf64_Shdr names = section(header.e_shstrndx);
@@ -115,4 +118,4 @@ Result<std::vector<uint8_t>> assemble(const isa::Target &target, std::string_vie
   return code;
 }
 
-} // namespace luthier::vgpu::test
+} // namespace luthier::isa

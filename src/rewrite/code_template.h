@@ -1,0 +1,67 @@
+// Instructions whose registers can be renamed, and code made of them.
+#pragma once
+
+#include "isa/register_fields.h"
+#include "luthier/instr.h"
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace luthier::rewrite {
+
+/// Which register takes another one's place.
+class RegMap {
+public:
+  RegMap() {
+    for (unsigned n = 0; n < to_.size(); ++n)
+      to_[n] = static_cast<uint16_t>(n);
+  }
+  Reg operator()(Reg reg) const { return static_cast<Reg>(to_[number(reg)]); }
+  RegRange operator()(RegRange range) const { return {(*this)(range.first), range.count}; }
+  void set(Reg from, Reg to) { to_[number(from)] = static_cast<uint16_t>(number(to)); }
+  void set(RegRange from, Reg to) {
+    for (unsigned n = 0; n < from.count; ++n)
+      set(from.first + n, to + n);
+  }
+
+private:
+  std::array<uint16_t, number(Reg::End)> to_;
+};
+
+/// An instruction and where its encoding has registers.
+struct InstrTemplate {
+  const Instr *instr = nullptr;
+  uint64_t word = 0; ///< its first eight bytes
+  std::vector<isa::RegisterField> fields;
+
+  static Result<InstrTemplate> make(const Instr &instr, isa::FieldFinder &finder);
+};
+
+/// Instructions in a row, as bytes and as what analyses can look at.
+class CodeSequence {
+public:
+  /// Appends the instruction with its registers renamed.
+  void add(const InstrTemplate &like, const RegMap &map);
+  /// ... with its last four bytes, a literal, set.
+  void add(const InstrTemplate &like, const RegMap &map, uint32_t literal);
+  void append(const CodeSequence &other);
+  void clear();
+
+  std::span<const uint8_t> bytes() const { return bytes_; }
+  size_t size() const { return bytes_.size(); }
+  std::span<const Instr *const> instrs() const { return instrs_; }
+  /// Ors bits into the last instruction, which has `size` bytes.
+  void orIntoLast(size_t size, uint64_t bits);
+  /// Overwrites two bytes: a branch's distance.
+  void setSimm16(size_t offset, int distanceInDwords);
+
+private:
+  std::vector<uint8_t> bytes_;
+  std::vector<const Instr *> instrs_;
+  std::vector<std::shared_ptr<const void>> keep_;
+};
+
+} // namespace luthier::rewrite

@@ -1,0 +1,178 @@
+#include "rewrite/entry.h"
+
+namespace luthier::rewrite {
+
+namespace {
+
+using hook::LaunchValue;
+using object::InitialSgpr;
+namespace bits = object::properties;
+
+constexpr unsigned kMostUserSgprs = 16;
+
+bool isWorkitem(LaunchValue value) { return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ; }
+unsigned dimension(LaunchValue value, LaunchValue x) { return static_cast<unsigned>(value) - static_cast<unsigned>(x); }
+
+InitialSgpr sgprOf(LaunchValue value) {
+  switch (value) {
+  case LaunchValue::WorkgroupIdX:
+    return InitialSgpr::WorkgroupIdX;
+  case LaunchValue::WorkgroupIdY:
+    return InitialSgpr::WorkgroupIdY;
+  case LaunchValue::WorkgroupIdZ:
+    return InitialSgpr::WorkgroupIdZ;
+  case LaunchValue::DispatchPtr:
+    return InitialSgpr::DispatchPtr;
+  case LaunchValue::QueuePtr:
+    return InitialSgpr::QueuePtr;
+  case LaunchValue::DispatchId:
+    return InitialSgpr::DispatchId;
+  default:
+    return InitialSgpr::KernargSegmentPtr;
+  }
+}
+
+} // namespace
+
+Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor) {
+  if (object::KernelDescriptor::architectedFlatScratch(target) || target.major == 9)
+    return {};
+  return makeError("scratch cannot be set up on {} yet", target.name);
+}
+
+Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor &original, bool spill) const {
+  object::KernelDescriptor d = original;
+  unsigned user = d.userSgprs();
+  const auto enable = [&](const object::BitField<uint16_t> &field, unsigned registers) {
+    if (field.get(d.codeProperties))
+      return;
+    field.set(d.codeProperties, 1);
+    user += registers;
+  };
+  for (LaunchValue value : needs_.values)
+    switch (value) {
+    case LaunchValue::WorkgroupIdX:
+    case LaunchValue::WorkgroupIdY:
+    case LaunchValue::WorkgroupIdZ:
+      object::rsrc2::workgroupIds.set(d.rsrc2, object::rsrc2::workgroupIds.get(d.rsrc2) |
+                                                   1u << dimension(value, LaunchValue::WorkgroupIdX));
+      break;
+    case LaunchValue::WorkitemIdX:
+    case LaunchValue::WorkitemIdY:
+    case LaunchValue::WorkitemIdZ:
+      object::rsrc2::workitemIds.set(d.rsrc2, std::max(d.workitemIds(), dimension(value, LaunchValue::WorkitemIdX)));
+      break;
+    case LaunchValue::DispatchPtr:
+      enable(bits::dispatchPtr, 2);
+      break;
+    case LaunchValue::QueuePtr:
+      enable(bits::queuePtr, 2);
+      break;
+    case LaunchValue::KernargPtr:
+      enable(bits::kernargPtr, 2);
+      break;
+    case LaunchValue::DispatchId:
+      enable(bits::dispatchId, 2);
+      break;
+    }
+  if (needs_.launchBlocks && blocksInArguments_)
+    enable(bits::kernargPtr, 2);
+  if (spill) {
+    object::rsrc2::privateSegment.set(d.rsrc2, 1);
+    if (!object::KernelDescriptor::architectedFlatScratch(*target_))
+      enable(bits::flatScratchInit, 2);
+  }
+  if (user > kMostUserSgprs && user > original.userSgprs())
+    return makeError("a wave can be given {} values in user SGPRs, and the hooks ask for {}", kMostUserSgprs, user);
+  LUTHIER_TRY(d.setUserSgprs(user));
+  return d;
+}
+
+Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescriptor &descriptor, uint32_t kernargBytes,
+                          const EntryNeeds &needs, bool blocksInArguments, RegisterPool &pool) {
+  Entry entry;
+  entry.target_ = &target;
+  entry.needs_ = needs;
+  entry.blocksInArguments_ = blocksInArguments;
+  entry.blockOffset_ = (kernargBytes + 7) & ~7u;
+  // Reserved registers must not be among those that the wave is given at its start, whatever gets enabled.
+  const auto widest = LUTHIER_TRY(entry.extended(descriptor, false));
+  const unsigned least = widest.initialSgprs(target).total + 3;
+  const auto scalars = [&](unsigned count, std::string_view what) -> Result<RegRange> {
+    const RegRange range = pool.reserveScalars(count, least);
+    if (range.empty())
+      return makeError("no scalar registers are left for {}", what);
+    return range;
+  };
+  if (needs.waveRegisters)
+    entry.wave_ = LUTHIER_TRY(scalars(needs.waveRegisters, "per-wave variables"));
+  if (needs.launchBlocks)
+    entry.blocks_ = LUTHIER_TRY(scalars(2 * needs.launchBlocks, "the address of per-launch variables"));
+  for (LaunchValue value : needs.values) {
+    if (isWorkitem(value)) {
+      entry.values_[value] = pool.reserveVectors(1);
+      if (entry.values_[value].empty())
+        return makeError("no vector register is left for a work-item id");
+      continue;
+    }
+    const unsigned count = widest.initialSgprs(target)[sgprOf(value)].count;
+    entry.values_[value] = LUTHIER_TRY(scalars(count, "a launch value"));
+  }
+  return entry;
+}
+
+Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
+  const object::KernelDescriptor original = descriptor;
+  CodeSequence code;
+  literals_.clear();
+  const bool nothing = needs_.values.empty() && !needs_.waveRegisters && !needs_.launchBlocks && !spill;
+  if (nothing)
+    return code;
+  descriptor = LUTHIER_TRY(extended(original, spill));
+  const object::InitialSgprs was = original.initialSgprs(*target_), is = descriptor.initialSgprs(*target_);
+
+  for (const auto &[value, regs] : values_)
+    if (!isWorkitem(value))
+      for (unsigned n = 0; n < regs.count; ++n)
+        glue.add(code, GlueOp::MoveScalar, regs.first + n, sgpr(is[sgprOf(value)].first + n));
+  if (needs_.launchBlocks && blocksInArguments_)
+    for (unsigned n = 0; n < needs_.launchBlocks; ++n)
+      glue.loadPair(code, launchBlock(n).first, sgpr(is[InitialSgpr::KernargSegmentPtr].first), blockOffset_ + 8 * n);
+  if (needs_.launchBlocks && !blocksInArguments_)
+    for (unsigned n = 0; n < needs_.launchBlocks; ++n)
+      for (unsigned half = 0; half < 2; ++half) {
+        glue.constant(code, launchBlock(n).first + half, 0);
+        literals_.push_back({code.size() - 4, n, half == 1});
+      }
+  if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {
+    const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
+    glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
+    glue.add(code, GlueOp::FlatScratchHigh, init + 1);
+  }
+  if (needs_.launchBlocks && blocksInArguments_)
+    glue.add(code, GlueOp::WaitScalar); // before the pointer may be moved away under the load
+  // What the kernel knows, back to where it knows it. Everything has only moved up, so that going up is safe.
+  for (unsigned n = 0; n < object::kInitialSgprs; ++n)
+    for (unsigned i = 0; i < was.ranges[n].count; ++i)
+      if (was.ranges[n].first != is.ranges[n].first)
+        glue.add(code, GlueOp::MoveScalar, sgpr(was.ranges[n].first + i), sgpr(is.ranges[n].first + i));
+
+  for (const auto &[value, regs] : values_) {
+    if (!isWorkitem(value))
+      continue;
+    const unsigned axis = dimension(value, LaunchValue::WorkitemIdX);
+    if (!target_->packedWorkitemIds)
+      glue.add(code, GlueOp::MoveVector, regs.first, vgpr(axis));
+    else if (axis == 0)
+      glue.addLiteral(code, GlueOp::AndLiteral, regs.first, 0x3ff, vgpr(0));
+    else
+      glue.add(code, axis == 1 ? GlueOp::ExtractY : GlueOp::ExtractZ, regs.first, vgpr(0));
+  }
+  if (target_->packedWorkitemIds && descriptor.workitemIds() != original.workitemIds())
+    glue.addLiteral(code, GlueOp::AndLiteral, vgpr(0), original.workitemIds() ? 0xfffff : 0x3ff, vgpr(0));
+  for (unsigned n = 0; n < wave_.count; ++n)
+    glue.constant(code, wave_.first + n, 0);
+  return code;
+}
+
+} // namespace luthier::rewrite

@@ -1,0 +1,457 @@
+#include "rewrite/function_writer.h"
+
+#include "analysis/hazards.h"
+
+#include <algorithm>
+
+namespace luthier::rewrite {
+
+namespace {
+
+using analysis::Block;
+using analysis::CallKind;
+using analysis::Exit;
+using Kind = CodeRange::Kind;
+
+constexpr unsigned kMostPaths = 16;
+
+/// The register range that a jump through registers takes its address from.
+RegRange addressOperand(const Instr &instr) {
+  for (const Operand &operand : instr.operands())
+    if (operand.kind == OperandKind::Register && operand.read)
+      return operand.regs;
+  return {};
+}
+
+RegRange returnOperand(const Instr &instr) {
+  for (const Operand &operand : instr.operands())
+    if (operand.kind == OperandKind::Register && operand.written)
+      return operand.regs;
+  return {};
+}
+
+/// No rule asks for more between a vector instruction that writes a scalar register and one that reads it. Hooks and
+/// glue have no producers that take longer.
+constexpr unsigned kFarthestFromVector = 5;
+
+/// Wait states that are missing between such an instruction of `code` and whatever comes `distance` behind it.
+unsigned missingBehindVector(std::span<const Instr *const> code, unsigned distance) {
+  for (size_t n = code.size(); n-- > 0 && distance < kFarthestFromVector; ++distance) {
+    const Instr &instr = *code[n];
+    if (!instr.is(Property::Vector))
+      continue;
+    for (RegRange range : instr.writes())
+      if (isScalar(range.first))
+        return kFarthestFromVector - distance;
+  }
+  return 0;
+}
+
+} // namespace
+
+Result<void> FunctionWriter::write(Layout::Label entry) {
+  Layout &layout = context_.layout;
+  for (size_t n = 0; n < cfg_.blocks().size(); ++n)
+    labels_.push_back(layout.newLabel());
+  layout.bind(entry);
+  if (!points_.entry.empty() && liveness_ && !cfg_.blocks().empty()) {
+    const Instr &first = cfg_.instrs().front();
+    insert(points_.entry, first, {liveness_->atStart(0), waits_->atStart(0)}, 0);
+  }
+  for (uint32_t block = 0; block < cfg_.blocks().size(); ++block)
+    LUTHIER_TRY(writeBlock(block));
+  flush();
+  LUTHIER_TRY(writeStubs());
+  context_.originalInstructions += cfg_.instrs().size();
+  return {};
+}
+
+void FunctionWriter::flush() {
+  if (!pendingCount_)
+    return;
+  const Instr &first = cfg_.instrs()[pendingFirst_], &last = cfg_.instrs()[pendingFirst_ + pendingCount_ - 1];
+  context_.layout.add({first.bytes().data(), static_cast<size_t>(last.end() - first.address())}, Kind::Original,
+                      first.address());
+  pendingCount_ = 0;
+}
+
+void FunctionWriter::remember(std::span<const Instr *const> instrs) {
+  recent_.insert(recent_.end(), instrs.begin(), instrs.end());
+}
+
+Result<void> FunctionWriter::writeBlock(uint32_t number) {
+  const Block &block = cfg_.blocks()[number];
+  Layout &layout = context_.layout;
+  flush();
+  block_ = number;
+  recent_.clear();
+  inserted_.clear();
+  layout.bind(labels_[number]);
+
+  // What is live and in flight at the points of this block.
+  std::map<uint32_t, Point> before, after;
+  const auto begin = points_.instrs.lower_bound(block.first),
+             end = points_.instrs.lower_bound(block.first + block.count);
+  if (begin != end && liveness_) {
+    // Liveness is found from the block's end, what is in flight from its start.
+    analysis::LiveSets behind = liveness_->atEnd(number);
+    liveness_->walk(number, [&](const Instr &instr, const analysis::LiveSets &live) {
+      const uint32_t index = cfg_.indexOf(instr);
+      if (const auto at = points_.instrs.find(index); at != points_.instrs.end()) {
+        before[index].live = live;
+        after[index].live = behind;
+      }
+      behind = live;
+    });
+    waits_->walk(number, [&](const Instr &instr, const analysis::WaitState &state) {
+      const uint32_t index = cfg_.indexOf(instr);
+      if (!before.contains(index))
+        return;
+      before[index].waits = state;
+      analysis::WaitState next = state;
+      next.step(instr, context_.glue.target());
+      if (instr.is(Property::Call)) // what the callee left
+        for (const analysis::Edge &edge : cfg_.successors(block))
+          next = waits_->atStart(edge.to);
+      after[index].waits = next;
+    });
+  }
+
+  indexed_ = false;
+  for (uint32_t index = block.first; index <= block.last(); ++index) {
+    const Instr &instr = cfg_.instrs()[index];
+    const auto found = points_.instrs.find(index);
+    const FunctionPoints::AtInstr *at = found == points_.instrs.end() ? nullptr : &found->second;
+    if (at && liveness_) {
+      const Point &point = before[index];
+      insert(at->blockEntry, instr, point, index);
+      insert(at->before, instr, point, index);
+      insert(at->exit, instr, point, index);
+      insert(at->instead, instr, point, index);
+    }
+    if (!at || !at->removed) {
+      LUTHIER_TRY(writeInstr(index));
+      recent_.push_back(&instr);
+      if (instr.opcode() == Opcode::S_SET_GPR_IDX_ON)
+        indexed_ = true;
+      else if (instr.opcode() == Opcode::S_SET_GPR_IDX_OFF)
+        indexed_ = false;
+    } else
+      flush();
+    if (at && liveness_)
+      insert(at->after, instr, after[index], index + 1);
+  }
+
+  // What lies on the way to the block that follows.
+  for (const analysis::Edge &edge : cfg_.successors(block))
+    if (static_cast<unsigned>(edge.kind) & static_cast<unsigned>(analysis::EdgeKind::Fallthrough))
+      if (const auto on = points_.edges.find({number, edge.to}); on != points_.edges.end() && liveness_)
+        insert(on->second, cfg_.terminator(block), {liveness_->atStart(edge.to), waits_->atStart(edge.to)},
+               cfg_.blocks()[edge.to].first);
+  if (block.exit == Exit::FallsOut) {
+    const auto next = context_.entryOf(block.exitTarget);
+    if (!next)
+      return makeError("{} goes on behind its end, at {:#x}, where no function starts", function_.symbol().name,
+                       block.exitTarget);
+    flush();
+    CodeSequence code;
+    context_.glue.add(code, GlueOp::Branch);
+    context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, cfg_.terminator(block).address());
+  }
+  return {};
+}
+
+Result<void> FunctionWriter::writeInstr(uint32_t index) {
+  const Instr &instr = cfg_.instrs()[index];
+  const Block &block = cfg_.blocks()[block_];
+  const bool last = index == block.last();
+  switch (instr.opcode()) {
+  case Opcode::S_GETPC_B64:
+    flush();
+    writeGetPc(instr);
+    return {};
+  case Opcode::S_SWAPPC_B64:
+    flush();
+    if (last && block.call == CallKind::Direct)
+      if (const auto callee = context_.entryOf(block.callTarget); callee && context_.glue.has(GlueOp::Call)) {
+        CodeSequence code;
+        context_.glue.add(code, GlueOp::Call, returnOperand(instr).first);
+        context_.layout.addBranch(code.bytes(), *callee, Kind::Replacement, instr.address());
+        return {};
+      }
+    return writeIndirect(instr, block, true);
+  case Opcode::S_SETPC_B64:
+    flush();
+    if (last && block.exit == Exit::Tail) {
+      const auto next = context_.entryOf(block.exitTarget);
+      if (!next)
+        return makeError("{} jumps to {:#x}, where no function starts", function_.symbol().name, block.exitTarget);
+      CodeSequence code;
+      context_.glue.add(code, GlueOp::Branch);
+      context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, instr.address());
+      return {};
+    }
+    if (last && block.exit == Exit::None) // resolved within the function
+      for (const analysis::Edge &edge : cfg_.successors(block))
+        if (edge.kind == analysis::EdgeKind::Taken) {
+          CodeSequence code;
+          context_.glue.add(code, GlueOp::Branch);
+          context_.layout.addBranch(code.bytes(), labels_[edge.to], Kind::Replacement, instr.address());
+          return {};
+        }
+    if (last && block.exit == Exit::Return)
+      break;
+    return writeIndirect(instr, block, false);
+  case Opcode::S_RFE_B64:
+  case Opcode::S_RFE_RESTORE_B64:
+  case Opcode::S_CBRANCH_I_FORK:
+  case Opcode::S_CBRANCH_G_FORK:
+  case Opcode::S_SUBVECTOR_LOOP_BEGIN:
+  case Opcode::S_SUBVECTOR_LOOP_END:
+    return makeError("{} at {:#x} of {} is not supported", instr.mnemonic(), instr.address(), function_.symbol().name);
+  default:
+    if (instr.target())
+      return writeBranch(index, block);
+  }
+  if (!pendingCount_)
+    pendingFirst_ = index;
+  ++pendingCount_;
+  return {};
+}
+
+/// A direct branch, or s_call_b64.
+Result<void> FunctionWriter::writeBranch(uint32_t index, const Block &block) {
+  const Instr &instr = cfg_.instrs()[index];
+  flush();
+  const uint64_t target = *instr.target();
+  std::optional<Layout::Label> to;
+  if (const uint32_t at = cfg_.find(target); at != analysis::Cfg::kNone && !instr.is(Property::Call)) {
+    const uint32_t targetBlock = cfg_.blockOf(at);
+    if (cfg_.blocks()[targetBlock].first == at) {
+      to = labels_[targetBlock];
+      if (points_.edges.contains({cfg_.number(block), targetBlock}) && liveness_) {
+        stubs_.push_back({context_.layout.newLabel(), cfg_.number(block), targetBlock});
+        to = stubs_.back().label;
+      }
+    }
+  } else
+    to = context_.entryOf(target);
+  if (!to)
+    return makeError("{} at {:#x} of {} goes to {:#x}, where no function starts", instr.mnemonic(), instr.address(),
+                     function_.symbol().name, target);
+  context_.layout.addBranch(instr.bytes(), *to, Kind::Original, instr.address());
+  return {};
+}
+
+/// The value that it would have had at its original address. Every address that the guest makes from it stays right.
+void FunctionWriter::writeGetPc(const Instr &instr) {
+  const RegRange to = returnOperand(instr);
+  CodeSequence code;
+  for (unsigned half = 0; half < 2; ++half)
+    context_.glue.constant(code, to.first + half, 0);
+  context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
+  for (unsigned half = 0; half < 2; ++half)
+    context_.layout.addRelocation({.high = half == 1, .addend = instr.end()},
+                                  half ? -4 : -4 - static_cast<int64_t>(code.size() / 2));
+}
+
+/// A call or jump through registers: addresses in there are those of the original. Known ones go to their copies,
+/// others to where they point: original code, which runs as it always did.
+Result<void> FunctionWriter::writeIndirect(const Instr &instr, const Block &block, bool call) {
+  const RegRange address = addressOperand(instr);
+  if (call && !context_.glue.has(GlueOp::Call))
+    return makeError("{}: calls through pointers cannot be followed on {}", function_.symbol().name,
+                     context_.glue.target().name);
+  std::vector<std::pair<uint64_t, Layout::Label>> known = context_.pointedTo;
+  if (!call)
+    for (const analysis::Edge &edge : cfg_.successors(block))
+      if (edge.kind == analysis::EdgeKind::Indirect) {
+        known.emplace_back(cfg_.start(cfg_.blocks()[edge.to]), labels_[edge.to]);
+        // Comparing addresses changes SCC, which conventions leave free at calls but not within a function.
+        if (liveness_ && liveness_->atStart(edge.to).active.contains(Reg::Scc))
+          return makeError("{}: SCC is in use across the jump at {:#x}", function_.symbol().name, instr.address());
+      }
+  Layout &layout = context_.layout;
+  const auto compare = [&](Reg reg, uint64_t to, bool high) {
+    CodeSequence code;
+    context_.glue.addLiteral(code, GlueOp::CompareEqual, reg, 0);
+    layout.add(code.bytes(), Kind::Replacement, instr.address());
+    layout.addRelocation({.high = high, .addend = to}, -4);
+  };
+  const auto jump = [&](GlueOp op, Layout::Label to) {
+    CodeSequence code;
+    context_.glue.add(code, op, returnOperand(instr).first);
+    layout.addBranch(code.bytes(), to, Kind::Replacement, instr.address());
+  };
+  const Layout::Label done = layout.newLabel();
+  for (const auto &[original, copy] : known) {
+    const Layout::Label next = layout.newLabel();
+    compare(address.first, original, false);
+    jump(GlueOp::BranchScc0, next);
+    compare(address.first + 1, original, true);
+    jump(GlueOp::BranchScc0, next);
+    if (call) {
+      jump(GlueOp::Call, copy);
+      jump(GlueOp::Branch, done);
+    } else
+      jump(GlueOp::Branch, copy);
+    layout.bind(next);
+  }
+  layout.add(instr.bytes(), Kind::Original, instr.address());
+  layout.bind(done);
+  ++context_.openCalls;
+  return {};
+}
+
+Result<void> FunctionWriter::writeStubs() {
+  for (const Stub &stub : stubs_) {
+    context_.layout.bind(stub.label);
+    block_ = stub.to;
+    recent_.clear();
+    indexed_ = false;
+    const Block &from = cfg_.blocks()[stub.from];
+    insert(points_.edges.at({stub.from, stub.to}), cfg_.terminator(from),
+           {liveness_->atStart(stub.to), waits_->atStart(stub.to)}, cfg_.blocks()[stub.to].first);
+    CodeSequence code;
+    context_.glue.add(code, GlueOp::Branch);
+    context_.layout.addBranch(code.bytes(), labels_[stub.to], Kind::Glue, cfg_.terminator(from).address());
+  }
+  return {};
+}
+
+void FunctionWriter::insert(const std::vector<uint32_t> &insertions, const Instr &at, const Point &point,
+                            uint32_t next) {
+  for (uint32_t insertion : insertions) {
+    SiteAccount &account = context_.accounts[insertion];
+    if (!account.rejected.empty())
+      continue;
+    if (const auto done = insertOne(insertion, at, point, next); !done)
+      account.rejected = done.error().message();
+  }
+}
+
+Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, const Point &point, uint32_t next) {
+  Site site;
+  site.live = point.live;
+  site.waits = &point.waits;
+  site.indexed = indexed_;
+  LUTHIER_TRY(context_.bind(insertion, at, site));
+  PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
+  addSpacing(placed, next);
+
+  flush();
+  Layout &layout = context_.layout;
+  layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion);
+  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion);
+  context_.relocate(insertion, 0);
+  layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion);
+
+  SiteAccount &account = context_.accounts[insertion];
+  const size_t count = placed.before.instrs().size() + placed.fragment.instrs().size() + placed.after.instrs().size();
+  ++account.places;
+  account.instructions += static_cast<uint32_t>(count);
+  account.saved += placed.saved;
+  account.waits += placed.waited;
+  context_.insertedInstructions += count;
+  if (context_.notes[insertion].empty())
+    context_.notes[insertion] = std::move(placed.bindings);
+  return {};
+}
+
+/// Control paths to the start of a block: the last instructions before it, per path.
+std::vector<std::vector<const Instr *>> FunctionWriter::pathsTo(uint32_t block) const {
+  const unsigned window = analysis::hazardWindow(context_.glue.target());
+  std::vector<std::vector<const Instr *>> done, open;
+  std::vector<uint32_t> at;
+  open.emplace_back();
+  at.push_back(block);
+  while (!open.empty() && done.size() < kMostPaths) {
+    std::vector<const Instr *> path = std::move(open.back());
+    const uint32_t start = at.back();
+    open.pop_back();
+    at.pop_back();
+    const auto predecessors = cfg_.predecessors(cfg_.blocks()[start]);
+    if (predecessors.empty() || path.size() >= window) {
+      done.push_back(std::move(path));
+      continue;
+    }
+    for (uint32_t edge : predecessors) {
+      const Block &from = cfg_.blocks()[cfg_.edges()[edge].from];
+      std::vector<const Instr *> longer;
+      const uint32_t take = std::min<uint32_t>(from.count, window);
+      for (uint32_t n = from.count - take; n < from.count; ++n)
+        longer.push_back(&cfg_.instrs()[from.first + n]);
+      longer.insert(longer.end(), path.begin(), path.end());
+      if (open.size() + done.size() >= kMostPaths)
+        done.push_back(std::move(longer));
+      else {
+        open.push_back(std::move(longer));
+        at.push_back(cfg_.number(from));
+      }
+    }
+  }
+  return done;
+}
+
+/// Wait states where guest and inserted code meet, and where glue and hook do.
+void FunctionWriter::addSpacing(PlacedSite &placed, uint32_t next) {
+  const isa::Target &target = context_.glue.target();
+  const unsigned window = analysis::hazardWindow(target);
+  if (!window) {
+    placed.finish();
+    return;
+  }
+  const auto join = [](std::initializer_list<std::span<const Instr *const>> parts) {
+    std::vector<const Instr *> all;
+    for (auto part : parts)
+      all.insert(all.end(), part.begin(), part.end());
+    return all;
+  };
+  // Guest to what comes first.
+  const std::vector<const Instr *> inserted =
+      join({placed.before.instrs(), placed.fragment.instrs(), placed.after.instrs()});
+  unsigned states = 0;
+  if (recent_.size() >= window)
+    states = analysis::missingWaitStates(target, recent_, inserted);
+  else
+    for (const std::vector<const Instr *> &path : pathsTo(block_))
+      states = std::max(states, analysis::missingWaitStates(target, join({path, recent_}), inserted));
+  // Within: the hook's own code is right, and so are the parts around it.
+  const unsigned toHook = analysis::missingWaitStates(target, placed.before.instrs(), placed.fragment.instrs());
+  const unsigned fromHook = analysis::missingWaitStates(
+      target, join({placed.before.instrs(), placed.fragment.instrs()}), placed.after.instrs());
+  placed.padBefore(context_.glue, states);
+  placed.padBeforeFragment(context_.glue, toHook);
+  placed.padBehindFragment(context_.glue, fromHook);
+
+  // To what follows in this block; beyond it, to anything: far enough for every rule.
+  const Block &block = cfg_.blocks()[block_];
+  std::vector<const Instr *> following;
+  for (uint32_t n = next; n <= block.last() && following.size() < window; ++n)
+    following.push_back(&cfg_.instrs()[n]);
+  const std::vector<const Instr *> code =
+      join({placed.before.instrs(), placed.fragment.instrs(), placed.after.instrs()});
+  unsigned behind = analysis::missingWaitStates(target, code, following);
+  for (const analysis::Edge &edge : cfg_.successors(block)) {
+    if (following.size() >= window)
+      break;
+    std::vector<const Instr *> path = following;
+    const Block &to = cfg_.blocks()[edge.to];
+    for (uint32_t n = 0; n < to.count && path.size() < window; ++n)
+      path.push_back(&cfg_.instrs()[to.first + n]);
+    behind = std::max(behind, analysis::missingWaitStates(target, code, path));
+  }
+  // What is inserted in blocks behind this one is not known yet.
+  if (following.size() < kFarthestFromVector)
+    behind = std::max(behind, missingBehindVector(code, static_cast<unsigned>(following.size())));
+  placed.padBehind(context_.glue, behind);
+  placed.finish();
+
+  inserted_.push_back(placed.before);
+  inserted_.push_back(placed.fragment);
+  inserted_.push_back(placed.after);
+  for (size_t n = inserted_.size() - 3; n < inserted_.size(); ++n)
+    remember(inserted_[n].instrs());
+}
+
+} // namespace luthier::rewrite

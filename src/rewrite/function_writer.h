@@ -1,0 +1,83 @@
+// Writes one function of a variant: the original's instructions, re-aimed where they must be, and what is inserted.
+#pragma once
+
+#include "analysis/interprocedural.h"
+#include "analysis/program.h"
+#include "rewrite/layout.h"
+#include "rewrite/placement.h"
+#include "rewrite/points.h"
+
+#include <deque>
+#include <functional>
+
+namespace luthier::rewrite {
+
+/// What all functions of a variant share.
+struct VariantContext {
+  const Glue &glue;
+  Layout &layout;
+  Placer &placer;
+  /// Fills in what an insertion's fragment is given: `site` gets fragment, inputs and outputs.
+  std::function<Result<void>(uint32_t insertion, const Instr &at, Site &site)> bind;
+  /// Addresses of variables in a fragment that has been placed: its code ends at the layout's end, less `behind` bytes.
+  std::function<void(uint32_t insertion, int64_t behind)> relocate;
+  /// Where the copy of the function at an original address starts; nothing when there is none.
+  std::function<std::optional<Layout::Label>(uint64_t address)> entryOf;
+  /// Functions that pointers may lead to: original address and copy.
+  std::vector<std::pair<uint64_t, Layout::Label>> pointedTo;
+  std::vector<SiteAccount> &accounts;
+  std::vector<std::string> &notes;
+  uint64_t originalInstructions = 0, insertedInstructions = 0;
+  uint32_t openCalls = 0;
+};
+
+class FunctionWriter {
+public:
+  FunctionWriter(VariantContext &context, const analysis::Function &function, const FunctionPoints &points,
+                 const analysis::Liveness *liveness, const analysis::Waits *waits)
+      : context_(context), function_(function), cfg_(function.cfg()), points_(points), liveness_(liveness),
+        waits_(waits) {}
+
+  /// `entry`: where calls go. The function's first instruction comes behind what happens at its entry.
+  Result<void> write(Layout::Label entry);
+
+private:
+  struct Point {
+    analysis::LiveSets live;
+    analysis::WaitState waits;
+  };
+
+  Result<void> writeBlock(uint32_t block);
+  Result<void> writeInstr(uint32_t index);
+  Result<void> writeBranch(uint32_t index, const analysis::Block &block);
+  Result<void> writeIndirect(const Instr &instr, const analysis::Block &block, bool call);
+  Result<void> writeStubs();
+  void writeGetPc(const Instr &instr);
+  void flush(); ///< instructions that have been collected
+
+  void insert(const std::vector<uint32_t> &insertions, const Instr &at, const Point &point, uint32_t next);
+  Result<void> insertOne(uint32_t insertion, const Instr &at, const Point &point, uint32_t next);
+  void addSpacing(PlacedSite &placed, uint32_t next);
+  std::vector<std::vector<const Instr *>> pathsTo(uint32_t block) const;
+  void remember(std::span<const Instr *const> instrs);
+
+  VariantContext &context_;
+  const analysis::Function &function_;
+  const analysis::Cfg &cfg_;
+  const FunctionPoints &points_;
+  const analysis::Liveness *liveness_;
+  const analysis::Waits *waits_;
+  std::vector<Layout::Label> labels_; ///< by block
+  struct Stub {
+    Layout::Label label;
+    uint32_t from, to;
+  };
+  std::vector<Stub> stubs_; ///< edges that are taken, with something on them
+  uint32_t pendingFirst_ = 0, pendingCount_ = 0;
+  bool indexed_ = false;
+  uint32_t block_ = 0;
+  std::vector<const Instr *> recent_;  ///< written last in this block, guest's and inserted
+  std::vector<CodeSequence> inserted_; ///< keeps what recent_ refers to
+};
+
+} // namespace luthier::rewrite

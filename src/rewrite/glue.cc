@@ -1,0 +1,170 @@
+#include "rewrite/glue.h"
+
+#include "isa/assembler.h"
+
+#include <cstring>
+
+namespace luthier::rewrite {
+
+namespace {
+
+/// Where an instruction exists.
+struct Row {
+  GlueOp op;
+  const char *text;   ///< registers: the first one is named 2, the second one 4
+  const char *wave32; ///< where it differs
+  uint8_t fromMajor = 8, toMajor = 255;
+  bool accumulators = false; ///< needs AccVGPRs
+};
+
+constexpr Row kRows[] = {
+    {GlueOp::MoveScalar, "s_mov_b32 s2, s4", nullptr},
+    {GlueOp::MoveScalarLiteral, "s_mov_b32 s2, 0x12345678", nullptr},
+    {GlueOp::MoveScalarPair, "s_mov_b64 s[2:3], s[4:5]", nullptr},
+    {GlueOp::MoveVector, "v_mov_b32_e32 v2, v4", nullptr},
+    {GlueOp::MoveVectorScalar, "v_mov_b32_e32 v2, s4", nullptr},
+    {GlueOp::MoveVectorLiteral, "v_mov_b32_e32 v2, 0x12345678", nullptr},
+    {GlueOp::AccumulatorRead, "v_accvgpr_read_b32 v2, a4", nullptr, 8, 255, true},
+    {GlueOp::AccumulatorWrite, "v_accvgpr_write_b32 a2, v4", nullptr, 8, 255, true},
+    {GlueOp::SaveExec, "s_mov_b64 s[2:3], exec", "s_mov_b32 s2, exec_lo"},
+    {GlueOp::RestoreExec, "s_mov_b64 exec, s[2:3]", "s_mov_b32 exec_lo, s2"},
+    {GlueOp::ExecOne, "s_mov_b64 exec, 1", "s_mov_b32 exec_lo, 1"},
+    {GlueOp::ExecAll, "s_mov_b64 exec, -1", "s_mov_b32 exec_lo, -1"},
+    {GlueOp::SaveVcc, "s_mov_b64 s[2:3], vcc", "s_mov_b32 s2, vcc_lo"},
+    {GlueOp::RestoreVcc, "s_mov_b64 vcc, s[2:3]", "s_mov_b32 vcc_lo, s2"},
+    {GlueOp::SaveM0, "s_mov_b32 s2, m0", nullptr},
+    {GlueOp::RestoreM0, "s_mov_b32 m0, s2", nullptr},
+    {GlueOp::SaveScc, "s_cselect_b32 s2, 1, 0", nullptr},
+    {GlueOp::RestoreScc, "s_cmp_lg_u32 s2, 0", nullptr},
+    {GlueOp::WriteLane, "v_writelane_b32 v2, s4, 0", nullptr},
+    {GlueOp::ReadLane, "v_readlane_b32 s2, v4, 0", nullptr},
+    {GlueOp::ScratchStore, "scratch_store_dword off, v2, s4", nullptr, 9},
+    {GlueOp::ScratchLoad, "scratch_load_dword v2, off, s4", nullptr, 9},
+    {GlueOp::Nop, "s_nop 0", nullptr},
+    {GlueOp::WaitVector, "s_waitcnt vmcnt(0)", nullptr},
+    {GlueOp::WaitScalar, "s_waitcnt lgkmcnt(0)", nullptr},
+    {GlueOp::WaitBoth, "s_waitcnt vmcnt(0) lgkmcnt(0)", nullptr},
+    {GlueOp::WaitStores, "s_waitcnt_vscnt null, 0x0", nullptr, 10},
+    {GlueOp::Branch, "s_branch 0", nullptr},
+    {GlueOp::BranchExecZero, "s_cbranch_execz 0", nullptr},
+    {GlueOp::BranchScc0, "s_cbranch_scc0 0", nullptr},
+    {GlueOp::BranchScc1, "s_cbranch_scc1 0", nullptr},
+    {GlueOp::CompareEqual, "s_cmp_eq_u32 s2, 0x12345678", nullptr},
+    {GlueOp::Call, "s_call_b64 s[2:3], 0", nullptr, 9},
+    {GlueOp::IndexOff, "s_set_gpr_idx_off", nullptr, 8, 9},
+    {GlueOp::IndexOn, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1", nullptr, 8, 9},
+    {GlueOp::LoadPair, "s_load_dwordx2 s[2:3], s[4:5], 0x0", nullptr},
+    {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, 9, 9},
+    {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, 9, 9},
+    {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4", nullptr},
+    {GlueOp::ExtractY, "v_bfe_u32 v2, v4, 10, 10", nullptr},
+    {GlueOp::ExtractZ, "v_bfe_u32 v2, v4, 20, 10", nullptr},
+};
+static_assert(std::size(kRows) == static_cast<size_t>(GlueOp::Count));
+
+/// Registers of a row, in its files: what `to` and `from` replace.
+constexpr unsigned kTo = 2, kFrom = 4;
+
+void replace(RegMap &map, const InstrTemplate &like, unsigned slot, Reg by) {
+  for (const isa::RegisterField &field : like.fields) {
+    const unsigned index = number(field.regs.first) & 255;
+    if (index == slot)
+      map.set(field.regs, by);
+  }
+}
+
+} // namespace
+
+Result<std::unique_ptr<Glue>> Glue::create(const isa::Target &target, unsigned waveSize, isa::Decoder &decoder,
+                                           isa::FieldFinder &finder) {
+  std::unique_ptr<Glue> glue(new Glue(target, waveSize));
+  std::string text;
+  std::vector<GlueOp> ops;
+  for (const Row &row : kRows) {
+    if (target.major < row.fromMajor || target.major > row.toMajor || (row.accumulators && !target.accVgprs))
+      continue;
+    text += waveSize == 32 && row.wave32 ? row.wave32 : row.text;
+    text += '\n';
+    ops.push_back(row.op);
+  }
+  glue->bytes_ = LUTHIER_TRY(isa::assemble(target, text, waveSize));
+  glue->sequence_ = LUTHIER_TRY(decoder.decode(glue->bytes_, 0));
+  if (glue->sequence_.instrs().size() != ops.size())
+    return makeError("{}: {} instructions of the rewriter's own assembled to {}", target.name, ops.size(),
+                     glue->sequence_.instrs().size());
+  for (size_t n = 0; n < ops.size(); ++n)
+    glue->templates_[static_cast<unsigned>(ops[n])] =
+        LUTHIER_TRY(InstrTemplate::make(glue->sequence_.instrs()[n], finder));
+  return glue;
+}
+
+void Glue::add(CodeSequence &code, GlueOp op, Reg to, Reg from) const {
+  RegMap map;
+  replace(map, of(op), kTo, to);
+  replace(map, of(op), kFrom, from);
+  code.add(of(op), map);
+}
+
+void Glue::addLiteral(CodeSequence &code, GlueOp op, Reg to, uint32_t literal, Reg from) const {
+  RegMap map;
+  replace(map, of(op), kTo, to);
+  replace(map, of(op), kFrom, from);
+  code.add(of(op), map, literal);
+}
+
+Result<void> Glue::move(CodeSequence &code, Reg to, Reg from) const {
+  if (to == from)
+    return {};
+  if (isAccumulator(to)) {
+    if (!isVector(from) || !has(GlueOp::AccumulatorWrite))
+      return makeError("{} cannot be moved to {}", toString(from), toString(to));
+    add(code, GlueOp::AccumulatorWrite, to, from);
+  } else if (isVector(to)) {
+    if (from == Reg::Scc)
+      return makeError("SCC cannot be moved to {}", toString(to));
+    add(code,
+        isAccumulator(from) ? GlueOp::AccumulatorRead
+        : isVector(from)    ? GlueOp::MoveVector
+                            : GlueOp::MoveVectorScalar,
+        to, from);
+  } else {
+    if (isVector(from) || isAccumulator(from) || to == Reg::Scc)
+      return makeError("{} cannot be moved to {}", toString(from), toString(to));
+    add(code, from == Reg::Scc ? GlueOp::SaveScc : GlueOp::MoveScalar, to, from);
+  }
+  return {};
+}
+
+void Glue::constant(CodeSequence &code, Reg to, uint32_t value) const {
+  addLiteral(code, isVector(to) ? GlueOp::MoveVectorLiteral : GlueOp::MoveScalarLiteral, to, value);
+}
+
+void Glue::writeLane(CodeSequence &code, Reg vector, unsigned lane, Reg scalar) const {
+  add(code, GlueOp::WriteLane, vector, scalar);
+  code.orIntoLast(of(GlueOp::WriteLane).instr->size(), uint64_t{lane} << 41); // SRC1: inline constants count up from 0
+}
+
+void Glue::readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const {
+  add(code, GlueOp::ReadLane, scalar, vector);
+  code.orIntoLast(of(GlueOp::ReadLane).instr->size(), uint64_t{lane} << 41);
+}
+
+void Glue::scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const {
+  add(code, op, vector, base);
+  code.orIntoLast(of(op).instr->size(), offset);
+}
+
+void Glue::loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const {
+  add(code, GlueOp::LoadPair, to, base);
+  code.orIntoLast(of(GlueOp::LoadPair).instr->size(), uint64_t{offset} << 32);
+}
+
+void Glue::nops(CodeSequence &code, unsigned waitStates) const {
+  constexpr unsigned kMost = 8; // what s_nop can say on every target
+  for (; waitStates; waitStates -= std::min(waitStates, kMost)) {
+    add(code, GlueOp::Nop);
+    code.orIntoLast(of(GlueOp::Nop).instr->size(), std::min(waitStates, kMost) - 1);
+  }
+}
+
+} // namespace luthier::rewrite

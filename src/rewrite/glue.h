@@ -1,0 +1,92 @@
+// The instructions that the rewriter itself puts into a kernel: moves, saves and restores around hooks, waits,
+// branches.
+//
+// They are written as assembly text, one row each, and assembled once per target and wave size; what varies (registers,
+// literals, offsets) is filled in per use.
+#pragma once
+
+#include "isa/decode.h"
+#include "isa/target.h"
+#include "rewrite/code_template.h"
+
+namespace luthier::rewrite {
+
+enum class GlueOp : uint8_t {
+  MoveScalar,
+  MoveScalarLiteral,
+  MoveScalarPair,
+  MoveVector,
+  MoveVectorScalar,
+  MoveVectorLiteral,
+  AccumulatorRead,
+  AccumulatorWrite,
+  SaveExec,
+  RestoreExec,
+  ExecOne,
+  ExecAll,
+  SaveVcc,
+  RestoreVcc,
+  SaveM0,
+  RestoreM0,
+  SaveScc,
+  RestoreScc,
+  WriteLane,
+  ReadLane,
+  ScratchStore,
+  ScratchLoad,
+  Nop,
+  WaitVector,
+  WaitScalar,
+  WaitBoth,
+  WaitStores,
+  Branch,
+  BranchExecZero,
+  BranchScc0,
+  BranchScc1,
+  CompareEqual,
+  Call,
+  IndexOff,
+  IndexOn,
+  LoadPair,
+  FlatScratchLow,
+  FlatScratchHigh,
+  AndLiteral,
+  ExtractY,
+  ExtractZ,
+  Count,
+};
+
+class Glue {
+public:
+  static Result<std::unique_ptr<Glue>> create(const isa::Target &target, unsigned waveSize, isa::Decoder &decoder,
+                                              isa::FieldFinder &finder);
+
+  const isa::Target &target() const { return target_; }
+  unsigned waveSize() const { return waveSize_; }
+  bool has(GlueOp op) const { return templates_[static_cast<unsigned>(op)].instr != nullptr; }
+
+  // Each appends one instruction; `to` and `from` take the places of the row's first and second register.
+  void add(CodeSequence &code, GlueOp op, Reg to = Reg::S0, Reg from = Reg::S0) const;
+  void addLiteral(CodeSequence &code, GlueOp op, Reg to, uint32_t literal, Reg from = Reg::S0) const;
+  /// Moves 32 bits between any two registers that can be source and destination: scalar and special registers,
+  /// vector and accumulation registers. SCC as source gives 0 or 1.
+  Result<void> move(CodeSequence &code, Reg to, Reg from) const;
+  void constant(CodeSequence &code, Reg to, uint32_t value) const; ///< into an SGPR, VGPR or M0
+  void writeLane(CodeSequence &code, Reg vector, unsigned lane, Reg scalar) const;
+  void readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const;
+  void scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const;
+  void loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const;
+  void nops(CodeSequence &code, unsigned waitStates) const;
+
+private:
+  Glue(const isa::Target &target, unsigned waveSize) : target_(target), waveSize_(waveSize) {}
+  const InstrTemplate &of(GlueOp op) const { return templates_[static_cast<unsigned>(op)]; }
+
+  const isa::Target &target_;
+  unsigned waveSize_;
+  std::vector<uint8_t> bytes_;
+  isa::InstrSequence sequence_;
+  std::array<InstrTemplate, static_cast<unsigned>(GlueOp::Count)> templates_;
+};
+
+} // namespace luthier::rewrite

@@ -1,0 +1,502 @@
+#include "rewrite/placement.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace luthier::rewrite {
+
+namespace {
+
+using hook::HookKind;
+
+bool isGeneralScalar(Reg reg) { return reg < Reg::FlatScrLo; }
+
+/// Registers for a fragment, chosen one need at a time.
+class Allocation {
+public:
+  Allocation(const isa::Target &target, const RegisterPool::Free &free, const RegSet &lendable, const RegSet &excluded)
+      : target_(target), inside_(free.inside - excluded), beyond_(free.beyond - excluded),
+        lendable_(lendable - excluded) {}
+
+  /// `count` registers of the file whose first is equal to `like` modulo `alignment`.
+  std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool mayLend) {
+    const RegSet both = inside_ | beyond_;
+    std::optional<Reg> found = find(inside_, like, count, alignment);
+    if (!found)
+      found = find(both, like, count, alignment);
+    if (!found && mayLend) {
+      found = find(both | lendable_, like, count, alignment);
+      if (found)
+        for (unsigned n = 0; n < count; ++n)
+          if (!both.contains(*found + n))
+            lent_.push_back(*found + n);
+    }
+    if (found)
+      remove({*found, static_cast<uint16_t>(count)});
+    return found;
+  }
+  /// One that is free in all lanes.
+  std::optional<Reg> takeOneOf(const RegSet &allowed, Reg like) {
+    const auto found = find((inside_ | beyond_) & allowed, like, 1, 1);
+    if (found)
+      remove({*found, 1});
+    return found;
+  }
+  std::optional<Reg> lendVector() {
+    const auto found = find(lendable_, Reg::V0, 1, 1);
+    if (found)
+      remove({*found, 1});
+    return found;
+  }
+  const std::vector<Reg> &lent() const { return lent_; }
+  const RegSet &taken() const { return taken_; }
+
+private:
+  std::optional<Reg> find(const RegSet &set, Reg like, unsigned count, unsigned alignment) const {
+    const Reg file = isVector(like) ? Reg::V0 : Reg::S0;
+    const unsigned limit = isVector(like) ? target_.vgprs : target_.sgprs;
+    const unsigned phase = (number(like) - number(file)) % alignment;
+    for (unsigned n = phase; n + count <= limit; n += alignment) {
+      bool fits = true;
+      for (unsigned i = 0; i < count && fits; ++i)
+        fits = set.contains(file + n + i);
+      if (fits)
+        return file + n;
+    }
+    return {};
+  }
+  void remove(RegRange range) {
+    inside_.erase(range);
+    beyond_.erase(range);
+    lendable_.erase(range);
+    taken_.insert(range);
+  }
+
+  const isa::Target &target_;
+  RegSet inside_, beyond_, lendable_, taken_;
+  std::vector<Reg> lent_;
+};
+
+/// Everything that is decided about a site before code is written.
+struct Plan {
+  RegMap map;
+  std::vector<InputBinding> copies; ///< inputs that are not bound directly
+  std::vector<OutputBinding> results;
+  std::vector<Reg> lentScalars, lentVectors;
+  std::optional<Reg> scc, vcc, m0, exec; ///< where they are saved
+  std::optional<Reg> spillBase;          ///< an SGPR with the spill area's offset
+  std::optional<Reg> lanes;              ///< a VGPR that keeps lent SGPRs
+  bool lanesLent = false;                ///< it had to be saved itself, in all lanes
+  std::optional<Reg> lanesExec;          ///< EXEC while that is done
+  RegSet used;
+  bool wait = false;
+};
+
+class Planner {
+public:
+  Planner(const Glue &glue, const RegisterPool &pool, const SpillArea &spill, const Site &site)
+      : glue_(glue), pool_(pool), spill_(spill), site_(site), fragment_(*site.fragment->fragment) {}
+
+  Result<Plan> plan();
+
+private:
+  Result<Plan> attempt(bool wait);
+  void bind(Plan &plan);
+  bool wave64() const { return glue_.waveSize() == 64; }
+
+  const Glue &glue_;
+  const RegisterPool &pool_;
+  const SpillArea &spill_;
+  const Site &site_;
+  const hook::Fragment &fragment_;
+  std::vector<const Cluster *> open_; ///< clusters that are not bound to guest registers
+};
+
+Result<Plan> Planner::plan() {
+  const analysis::WaitState &waits = *site_.waits;
+  const RegSet busy = waits.busy();
+  bool wait = false;
+  const auto touches = [&](Reg reg) {
+    if (busy.contains(reg) || (waits.anyRegister() && (isGeneralScalar(reg) || isVector(reg) || isAccumulator(reg))))
+      wait = true;
+  };
+  for (const InputBinding &input : site_.inputs)
+    if (!input.constant)
+      touches(input.guest);
+  for (const OutputBinding &output : site_.outputs)
+    touches(output.guest);
+  auto first = attempt(wait);
+  if (first && (wait || (first->lentScalars.empty() && first->lentVectors.empty())))
+    return first;
+  // Loads in flight may be what keeps registers away.
+  if (!wait && !(waits.idle()))
+    return attempt(true);
+  return first;
+}
+
+/// Clusters that can stay in the guest's own registers: what is only read, and what is changed in place.
+void Planner::bind(Plan &plan) {
+  std::array<const InputBinding *, number(Reg::End)> inputs{};
+  std::array<const OutputBinding *, number(Reg::End)> outputs{};
+  for (const InputBinding &input : site_.inputs)
+    inputs[number(input.fragment)] = &input;
+  for (const OutputBinding &output : site_.outputs)
+    outputs[number(output.fragment)] = &output;
+  const auto sourcesOf = [&](Reg guest) {
+    return std::ranges::count_if(site_.inputs, [&](const InputBinding &i) { return !i.constant && i.guest == guest; });
+  };
+  RegSet bound;
+  for (const Cluster &cluster : site_.fragment->clusters) {
+    const Reg first = cluster.regs.first;
+    const InputBinding *head = inputs[number(first)];
+    bool direct = head && !head->constant && (isVector(first) ? isVector(head->guest) : isGeneralScalar(head->guest)) &&
+                  (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment;
+    for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
+      const InputBinding *input = inputs[number(first + n)];
+      const OutputBinding *output = outputs[number(first + n)];
+      direct = input && !input->constant && input->guest == head->guest + n;
+      if (direct && cluster.written)
+        direct = output && output->guest == input->guest && sourcesOf(input->guest) == 1;
+      else if (direct && output)
+        direct = output->guest == input->guest;
+    }
+    if (direct) {
+      plan.map.set(cluster.regs, head->guest);
+      bound.insert(cluster.regs);
+    } else
+      open_.push_back(&cluster);
+  }
+  for (const InputBinding &input : site_.inputs)
+    if (!bound.contains(input.fragment))
+      plan.copies.push_back(input);
+  for (const OutputBinding &output : site_.outputs)
+    if (!bound.contains(output.fragment))
+      plan.results.push_back(output);
+}
+
+Result<Plan> Planner::attempt(bool wait) {
+  Plan plan;
+  plan.wait = wait;
+  open_.clear();
+  const analysis::WaitState &waits = *site_.waits;
+  const RegSet busy = wait ? RegSet() : waits.busy();
+  const bool anyBusy = !wait && waits.anyRegister();
+  const bool lane = fragment_.kind == HookKind::Lane;
+  const bool oneLane = !lane && fragment_.vector;
+  bind(plan);
+
+  RegSet excluded = busy;
+  for (const InputBinding &input : site_.inputs)
+    if (!input.constant)
+      excluded.insert(input.guest);
+  for (const OutputBinding &output : site_.outputs)
+    excluded.insert(output.guest);
+  const RegisterPool::Free free = pool_.free(site_.live, busy, anyBusy, !lane || fragment_.crossLane);
+  const RegisterPool::Free allLanes = pool_.free(site_.live, busy, anyBusy, true);
+  RegSet lendable = anyBusy ? RegSet() : pool_.lendable();
+  Allocation allocation(glue_.target(), free, lendable, excluded);
+
+  // EXEC first, and what else must be there before anything can be lent.
+  RegSet lastResort; // special registers that are dead and that the hook leaves alone
+  for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
+    if (!site_.live.active.contains(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
+        !excluded.contains(reg))
+      lastResort.insert(reg);
+  const auto special = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
+    where = allocation.take(Reg::S0, count, count, false);
+    for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
+      if (!where && (count == 1 ? lastResort.contains(reg)
+                                : reg == Reg::VccLo && lastResort.contains(reg) && lastResort.contains(reg + 1))) {
+        where = reg;
+        lastResort.erase({reg, static_cast<uint16_t>(count)});
+      }
+    if (!where)
+      return makeError("no scalar register is free to keep {} in", what);
+    return {};
+  };
+  const unsigned mask = wave64() ? 2 : 1;
+  if (oneLane)
+    LUTHIER_TRY(special(plan.exec, mask, "EXEC"));
+  if (fragment_.writes.contains(Reg::Scc) && site_.live.active.contains(Reg::Scc))
+    LUTHIER_TRY(special(plan.scc, 1, "SCC"));
+
+  // Vector registers.
+  size_t before = 0;
+  for (const Cluster *cluster : open_) {
+    if (!isVector(cluster->regs.first))
+      continue;
+    const bool mayLend = !(lane && fragment_.crossLane);
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, mayLend);
+    if (!to)
+      return makeError("not enough vector registers for {} in a row", cluster->regs.count);
+    plan.map.set(cluster->regs, *to);
+  }
+  plan.lentVectors = allocation.lent();
+  before = plan.lentVectors.size();
+  const size_t accumulators = pool_.freeAccumulators().size();
+  if (plan.lentVectors.size() > accumulators) {
+    if (!spill_.available)
+      return makeError("{} vector registers would have to be saved: {}", plan.lentVectors.size(), spill_.reason);
+    LUTHIER_TRY(special(plan.spillBase, 1, "the address of saved registers"));
+  }
+
+  // Scalar registers.
+  const auto wants = [&](Reg low, Reg high) {
+    return (fragment_.writes.contains(low) && site_.live.active.contains(low)) ||
+           (fragment_.writes.contains(high) && site_.live.active.contains(high));
+  };
+  const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
+    where = allocation.take(Reg::S0, count, count, true);
+    if (!where)
+      return makeError("no scalar register is there to keep {} in", what);
+    return {};
+  };
+  if (wants(Reg::VccLo, Reg::VccHi))
+    LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
+  if (wants(Reg::M0, Reg::M0))
+    LUTHIER_TRY(keep(plan.m0, 1, "M0"));
+  for (const Cluster *cluster : open_) {
+    if (isVector(cluster->regs.first))
+      continue;
+    if (isAccumulator(cluster->regs.first))
+      return makeError("the hook uses accumulation registers");
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
+    if (!to)
+      return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
+    plan.map.set(cluster->regs, *to);
+  }
+  plan.lentScalars.assign(allocation.lent().begin() + static_cast<long>(before), allocation.lent().end());
+  if (plan.lentScalars.size() > glue_.waveSize())
+    return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
+  if (!plan.lentScalars.empty()) {
+    plan.lanes = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
+    if (!plan.lanes) {
+      plan.lanes = allocation.lendVector();
+      if (!plan.lanes)
+        return makeError("no vector register is there to keep scalar ones in");
+      plan.lanesLent = true;
+      LUTHIER_TRY(special(plan.lanesExec, mask, "EXEC"));
+      if (before >= accumulators) {
+        if (!spill_.available)
+          return makeError("a vector register would have to be saved: {}", spill_.reason);
+        if (!plan.spillBase)
+          LUTHIER_TRY(special(plan.spillBase, 1, "the address of saved registers"));
+      }
+    }
+  }
+  plan.used = allocation.taken();
+  return plan;
+}
+
+/// Writes the code of a plan.
+class Writer {
+public:
+  Writer(const Glue &glue, RegisterPool &pool, SpillArea &spill, const Site &site, const Plan &plan)
+      : glue_(glue), pool_(pool), spill_(spill), site_(site), fragment_(*site.fragment->fragment), plan_(plan) {}
+
+  Result<PlacedSite> write();
+
+private:
+  /// Where the n-th lent vector register is kept.
+  void store(CodeSequence &code, unsigned slot, Reg reg);
+  bool load(CodeSequence &code, unsigned slot, Reg reg); ///< whether it must be waited for
+  bool outputIs(Reg guest) const {
+    return std::ranges::any_of(site_.outputs, [&](const OutputBinding &o) { return o.guest == guest; });
+  }
+  Result<void> writeOutputs(CodeSequence &code);
+
+  const Glue &glue_;
+  RegisterPool &pool_;
+  SpillArea &spill_;
+  const Site &site_;
+  const hook::Fragment &fragment_;
+  const Plan &plan_;
+};
+
+void Writer::store(CodeSequence &code, unsigned slot, Reg reg) {
+  const RegSet accumulators = pool_.freeAccumulators();
+  unsigned n = 0;
+  for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
+    if (accumulators.contains(agpr(a)) && n++ == slot) {
+      pool_.use({agpr(a), 1});
+      glue_.add(code, GlueOp::AccumulatorWrite, agpr(a), reg);
+      return;
+    }
+  const unsigned place = slot - n;
+  spill_.slots = std::max(spill_.slots, place + 1);
+  glue_.scratch(code, GlueOp::ScratchStore, reg, *plan_.spillBase, place * 4);
+}
+
+bool Writer::load(CodeSequence &code, unsigned slot, Reg reg) {
+  const RegSet accumulators = pool_.freeAccumulators();
+  unsigned n = 0;
+  for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
+    if (accumulators.contains(agpr(a)) && n++ == slot) {
+      glue_.add(code, GlueOp::AccumulatorRead, reg, agpr(a));
+      return false;
+    }
+  glue_.scratch(code, GlueOp::ScratchLoad, reg, *plan_.spillBase, (slot - n) * 4);
+  return true;
+}
+
+Result<void> Writer::writeOutputs(CodeSequence &code) {
+  for (const OutputBinding &output : plan_.results) {
+    const Reg from = plan_.map(output.fragment);
+    if (output.guest == Reg::Scc)
+      glue_.add(code, GlueOp::RestoreScc, from);
+    else
+      LUTHIER_TRY(glue_.move(code, output.guest, from));
+  }
+  return {};
+}
+
+Result<PlacedSite> Writer::write() {
+  PlacedSite placed;
+  CodeSequence &in = placed.before, &out = placed.after;
+  const bool lane = fragment_.kind == HookKind::Lane;
+  if (plan_.wait) {
+    glue_.add(in, GlueOp::WaitBoth);
+    placed.waited = true;
+  }
+  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+    glue_.add(in, GlueOp::IndexOff);
+  if (plan_.scc)
+    glue_.add(in, GlueOp::SaveScc, *plan_.scc);
+  for (const InputBinding &copy : plan_.copies)
+    if (!copy.constant && copy.guest == Reg::Scc && !isVector(copy.fragment))
+      glue_.add(in, GlueOp::SaveScc, plan_.map(copy.fragment));
+
+  // Scalar registers that are lent, and the vector register that keeps them.
+  const unsigned lanesSlot = static_cast<unsigned>(plan_.lentVectors.size());
+  if (plan_.spillBase)
+    glue_.constant(in, *plan_.spillBase, spill_.base);
+  if (plan_.lanesLent) {
+    glue_.add(in, GlueOp::SaveExec, *plan_.lanesExec);
+    glue_.add(in, GlueOp::ExecAll);
+    store(in, lanesSlot, *plan_.lanes);
+    glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
+  }
+  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
+    glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
+  if (plan_.vcc)
+    glue_.add(in, GlueOp::SaveVcc, *plan_.vcc);
+  if (plan_.m0)
+    glue_.add(in, GlueOp::SaveM0, *plan_.m0);
+  // What the hook is given, as far as it is scalar: EXEC among it.
+  for (const InputBinding &copy : plan_.copies) {
+    if (isVector(copy.fragment) || (!copy.constant && copy.guest == Reg::Scc))
+      continue;
+    const Reg to = plan_.map(copy.fragment);
+    if (copy.constant)
+      glue_.constant(in, to, copy.value);
+    else
+      LUTHIER_TRY(glue_.move(in, to, copy.guest));
+  }
+  if (plan_.exec) {
+    glue_.add(in, GlueOp::SaveExec, *plan_.exec);
+    glue_.add(in, GlueOp::ExecOne);
+  }
+  for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
+    store(in, n, plan_.lentVectors[n]);
+  for (const InputBinding &copy : plan_.copies) {
+    if (!isVector(copy.fragment))
+      continue;
+    const Reg to = plan_.map(copy.fragment);
+    if (copy.constant)
+      glue_.constant(in, to, copy.value);
+    else
+      LUTHIER_TRY(glue_.move(in, to, copy.guest));
+  }
+
+  for (const InstrTemplate &instr : site_.fragment->instrs)
+    placed.fragment.add(instr, plan_.map);
+
+  if (lane)
+    LUTHIER_TRY(writeOutputs(out));
+  if (lane && !fragment_.safeWhenEmpty) {
+    // Around the hook when no lane is active.
+    placed.guard = {in.size(), out.size()};
+    glue_.add(in, GlueOp::BranchExecZero);
+  }
+  bool loads = false;
+  for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
+    loads |= load(out, n, plan_.lentVectors[n]);
+  if (plan_.exec)
+    glue_.add(out, GlueOp::RestoreExec, *plan_.exec);
+  if (plan_.vcc && !outputIs(Reg::VccLo))
+    glue_.add(out, GlueOp::RestoreVcc, *plan_.vcc);
+  if (plan_.m0 && !outputIs(Reg::M0))
+    glue_.add(out, GlueOp::RestoreM0, *plan_.m0);
+  if (!lane)
+    LUTHIER_TRY(writeOutputs(out));
+  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
+    glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
+  if (plan_.lanesLent) {
+    glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
+    glue_.add(out, GlueOp::ExecAll);
+    loads |= load(out, lanesSlot, *plan_.lanes);
+    glue_.add(out, GlueOp::RestoreExec, *plan_.lanesExec);
+  }
+  if (plan_.scc && !outputIs(Reg::Scc))
+    glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
+  if (loads || fragment_.pendingScalar)
+    glue_.add(out, loads && fragment_.pendingScalar ? GlueOp::WaitBoth
+                   : loads                          ? GlueOp::WaitVector
+                                                    : GlueOp::WaitScalar);
+  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+    glue_.add(out, GlueOp::IndexOn);
+  placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
+  for (const InputBinding &input : site_.inputs) {
+    const Reg to = plan_.map(input.fragment);
+    placed.bindings += placed.bindings.empty() ? "" : ", ";
+    placed.bindings += input.constant      ? fmt::format("{} = {:#x}", toString(to), input.value)
+                       : to == input.guest ? toString(to)
+                                           : fmt::format("{} = {}", toString(to), toString(input.guest));
+  }
+  return placed;
+}
+
+} // namespace
+
+namespace {
+
+void padFront(CodeSequence &code, const Glue &glue, unsigned waitStates) {
+  CodeSequence padded;
+  glue.nops(padded, waitStates);
+  padded.append(code);
+  code = std::move(padded);
+}
+
+} // namespace
+
+void PlacedSite::padBefore(const Glue &glue, unsigned waitStates) {
+  const size_t was = before.size();
+  padFront(before, glue, waitStates);
+  if (guard)
+    guard->at += before.size() - was;
+}
+
+void PlacedSite::padBeforeFragment(const Glue &glue, unsigned waitStates) { glue.nops(before, waitStates); }
+
+void PlacedSite::padBehindFragment(const Glue &glue, unsigned waitStates) {
+  const size_t was = after.size();
+  padFront(after, glue, waitStates);
+  if (guard)
+    guard->into += after.size() - was;
+}
+
+void PlacedSite::padBehind(const Glue &glue, unsigned waitStates) { glue.nops(after, waitStates); }
+
+void PlacedSite::finish() {
+  if (guard)
+    before.setSimm16(guard->at, static_cast<int>((before.size() - guard->at - 4 + fragment.size() + guard->into) / 4));
+}
+
+Result<PlacedSite> Placer::place(const Site &site) {
+  const Plan plan = LUTHIER_TRY(Planner(glue_, pool_, spill_, site).plan());
+  PlacedSite placed = LUTHIER_TRY(Writer(glue_, pool_, spill_, site, plan).write());
+  pool_.use(plan.used);
+  return placed;
+}
+
+} // namespace luthier::rewrite

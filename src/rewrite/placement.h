@@ -1,0 +1,86 @@
+// Places a fragment at a point of a kernel: chooses its registers and writes the code around it.
+//
+// Registers are taken in this order: dead ones of the kernel, new ones that cost no occupancy, and last ones that are
+// live and get saved around the fragment: vector registers in accumulation registers or scratch, scalar ones in the
+// lanes of a vector register. What the fragment only reads stays where the guest has it. SCC, VCC, M0 and EXEC are
+// saved where they are live and the fragment changes them.
+//
+// A wave hook with vector instructions runs with lane 0 alone. Registers that it uses are saved under that EXEC, so
+// that the other lanes need no care.
+#pragma once
+
+#include "analysis/liveness.h"
+#include "analysis/waits.h"
+#include "rewrite/glue.h"
+#include "rewrite/prepared_fragment.h"
+#include "rewrite/register_pool.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace luthier::rewrite {
+
+/// 32 bits that a fragment is given: a constant, or what a register of the guest holds.
+struct InputBinding {
+  Reg fragment{};
+  bool constant = false;
+  uint32_t value = 0;
+  Reg guest{};
+};
+/// A register of the guest that gets 32 bits of a fragment's.
+struct OutputBinding {
+  Reg fragment{};
+  Reg guest{};
+};
+
+struct Site {
+  const PreparedFragment *fragment = nullptr;
+  std::vector<InputBinding> inputs;
+  std::vector<OutputBinding> outputs;
+  analysis::LiveSets live;
+  const analysis::WaitState *waits = nullptr;
+  bool indexed = false; ///< between s_set_gpr_idx_on and _off
+};
+
+struct PlacedSite {
+  CodeSequence before, fragment, after;
+  /// A branch in `before` around the hook, to so many bytes into `after`: taken when no lane is active.
+  struct Guard {
+    size_t at = 0, into = 0;
+  };
+  std::optional<Guard> guard;
+  unsigned saved = 0;
+  bool waited = false;
+  std::string bindings; ///< for people: "s0 is s12, s[2:3] is 0x1000, ..."
+
+  void padBefore(const Glue &glue, unsigned waitStates); ///< in front of everything
+  void padBeforeFragment(const Glue &glue, unsigned waitStates);
+  void padBehindFragment(const Glue &glue, unsigned waitStates);
+  void padBehind(const Glue &glue, unsigned waitStates); ///< behind everything
+  /// Sets the guard's distance, when nothing is added any more.
+  void finish();
+};
+
+/// Scratch behind the guest's own, for registers that hooks displace.
+struct SpillArea {
+  bool available = false;
+  std::string reason; ///< why not
+  uint32_t base = 0;  ///< where it starts, in bytes per lane
+  uint32_t slots = 0; ///< in use, of four bytes
+};
+
+class Placer {
+public:
+  Placer(const Glue &glue, RegisterPool &pool, SpillArea &spill) : glue_(glue), pool_(pool), spill_(spill) {}
+
+  /// An error is the reason why it cannot be placed there.
+  Result<PlacedSite> place(const Site &site);
+
+private:
+  const Glue &glue_;
+  RegisterPool &pool_;
+  SpillArea &spill_;
+};
+
+} // namespace luthier::rewrite

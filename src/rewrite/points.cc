@@ -1,0 +1,155 @@
+#include "rewrite/points.h"
+
+#include <algorithm>
+
+namespace luthier::rewrite {
+
+using analysis::Block;
+using analysis::Cfg;
+using analysis::Exit;
+
+std::string_view toString(Position position) {
+  switch (position) {
+  case Position::Before:
+    return "before";
+  case Position::After:
+    return "after";
+  case Position::Replace:
+    return "replace";
+  case Position::Remove:
+    return "remove";
+  case Position::BlockEntry:
+    return "block entry";
+  case Position::Edge:
+    return "edge";
+  case Position::FunctionEntry:
+    return "function entry";
+  case Position::FunctionExit:
+    return "function exit";
+  case Position::KernelEntry:
+    return "kernel entry";
+  case Position::KernelExit:
+    return "kernel exit";
+  }
+  return "?";
+}
+
+namespace {
+
+Result<size_t> functionOf(const Insertion &insertion, const std::vector<const analysis::Function *> &functions) {
+  if (!insertion.function)
+    return size_t{0};
+  const auto found =
+      std::ranges::find(functions, insertion.function, [](const analysis::Function *f) { return &f->symbol(); });
+  if (found == functions.end())
+    return makeError("{} is no function that the kernel can reach", insertion.function->name);
+  return static_cast<size_t>(found - functions.begin());
+}
+
+} // namespace
+
+const Instr *instrOf(const Insertion &insertion, const std::vector<const analysis::Function *> &functions) {
+  const auto function = functionOf(insertion, functions);
+  if (!function || functions[*function]->instrs().empty())
+    return nullptr;
+  const Cfg &cfg = functions[*function]->cfg();
+  switch (insertion.position) {
+  case Position::FunctionEntry:
+  case Position::FunctionExit:
+  case Position::KernelEntry:
+  case Position::KernelExit:
+    return &cfg.instrs().front();
+  default: {
+    const uint32_t index = cfg.find(insertion.address);
+    return index == Cfg::kNone ? nullptr : &cfg.instrs()[index];
+  }
+  }
+}
+
+Result<void> addPoints(const Insertion &insertion, uint32_t number,
+                       const std::vector<const analysis::Function *> &functions, std::vector<FunctionPoints> &points,
+                       uint32_t &places) {
+  const size_t n = LUTHIER_TRY(functionOf(insertion, functions));
+  const Cfg &cfg = functions[n]->cfg();
+  const bool whole = insertion.position >= Position::FunctionEntry;
+  const uint32_t index = whole ? 0 : cfg.find(insertion.address);
+  if (index == Cfg::kNone)
+    return makeError("no instruction of {} starts at {:#x}", functions[n]->symbol().name, insertion.address);
+  const Instr &instr = cfg.instrs()[index];
+  const Block &block = cfg.blocks()[cfg.blockOf(index)];
+  const bool ends = instr.is(Property::Terminator) || instr.is(Property::EndProgram);
+  FunctionPoints &here = points[n];
+  places = 1;
+  switch (insertion.position) {
+  case Position::Before:
+    here.instrs[index].before.push_back(number);
+    return {};
+  case Position::After:
+    if (ends)
+      return makeError("{} at {:#x} ends its block: nothing comes behind it", instr.mnemonic(), instr.address());
+    here.instrs[index].after.push_back(number);
+    return {};
+  case Position::Replace:
+  case Position::Remove: {
+    if (ends || instr.is(Property::Call) || instr.is(Property::Branch))
+      return makeError("{} at {:#x} decides where control goes, and cannot be taken out", instr.mnemonic(),
+                       instr.address());
+    FunctionPoints::AtInstr &at = here.instrs[index];
+    if (at.removed)
+      return makeError("the instruction at {:#x} is replaced or removed twice", instr.address());
+    at.removed = true;
+    if (insertion.position == Position::Replace && insertion.module)
+      at.instead.push_back(number);
+    return {};
+  }
+  case Position::BlockEntry:
+    if (block.first != index)
+      return makeError("no block starts at {:#x}", insertion.address);
+    here.instrs[index].blockEntry.push_back(number);
+    return {};
+  case Position::Edge: {
+    const uint32_t to = cfg.find(insertion.edgeTo);
+    const uint32_t toBlock = to == Cfg::kNone ? Cfg::kNone : cfg.blockOf(to);
+    const bool there =
+        std::ranges::any_of(cfg.successors(block), [&](const analysis::Edge &e) { return e.to == toBlock; });
+    if (block.last() != index || toBlock == Cfg::kNone || cfg.blocks()[toBlock].first != to || !there)
+      return makeError("no edge leads from {:#x} to {:#x}", insertion.address, insertion.edgeTo);
+    for (const analysis::Edge &edge : cfg.successors(block))
+      if (edge.to == toBlock && edge.kind == analysis::EdgeKind::Indirect)
+        return makeError("the edge from {:#x} to {:#x} is a jump through a register", insertion.address,
+                         insertion.edgeTo);
+    here.edges[{cfg.number(block), toBlock}].push_back(number);
+    return {};
+  }
+  case Position::KernelEntry:
+    points[0].entry.push_back(number);
+    return {};
+  case Position::FunctionEntry:
+    here.entry.push_back(number);
+    return {};
+  case Position::FunctionExit:
+    places = 0;
+    for (const Block &b : cfg.blocks())
+      if (b.exit == Exit::Return || b.exit == Exit::Tail || b.exit == Exit::Unknown) {
+        here.instrs[b.last()].exit.push_back(number);
+        ++places;
+      }
+    if (!places)
+      return makeError("{} never returns", functions[n]->symbol().name);
+    return {};
+  case Position::KernelExit:
+    places = 0;
+    for (size_t f = 0; f < functions.size(); ++f)
+      for (const Block &b : functions[f]->cfg().blocks())
+        if (b.exit == Exit::End) {
+          points[f].instrs[b.last()].exit.push_back(number);
+          ++places;
+        }
+    if (!places)
+      return makeError("{} never ends", functions[0]->symbol().name);
+    return {};
+  }
+  return {};
+}
+
+} // namespace luthier::rewrite

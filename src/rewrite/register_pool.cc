@@ -1,0 +1,122 @@
+#include "rewrite/register_pool.h"
+
+#include <algorithm>
+
+namespace luthier::rewrite {
+
+namespace {
+
+/// One more than the highest register of a file in the set.
+unsigned countOf(const RegSet &set, Reg file, unsigned limit) {
+  for (unsigned n = limit; n-- > 0;)
+    if (set.contains(file + n))
+      return n + 1;
+  return 0;
+}
+
+} // namespace
+
+Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, const object::Symbol &kernel,
+                                          const RegSet &touched, bool open) {
+  RegisterPool pool;
+  const isa::Target &target = object.target();
+  pool.target_ = &target;
+  pool.allocation_ = LUTHIER_TRY(analysis::allocationOf(object, kernel));
+  const object::KernelDescriptor descriptor = LUTHIER_TRY(object.descriptor(kernel));
+  const analysis::Allocation &given = pool.allocation_;
+
+  // What is allocated but never touched is as good as new, unless code that is not known may touch it.
+  Counts &had = pool.original_;
+  had = {given.sgprs, given.vgprs, given.accVgprs};
+  if (!open) {
+    had.sgprs = std::min(given.sgprs, std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs),
+                                                         descriptor.initialSgprs(target).total));
+    had.vgprs = std::min(given.vgprs, std::max(countOf(touched, Reg::V0, target.vgprs), 3u));
+    had.accVgprs = std::min(given.accVgprs, countOf(touched, Reg::A0, target.accVgprs));
+  }
+
+  const unsigned waveSize = descriptor.waveSize(target);
+  const isa::ResourceUse use{.waveSize = waveSize,
+                             .vgprs = had.vgprs,
+                             .accVgprs = had.accVgprs,
+                             .sgprs = descriptor.sgprs(target),
+                             .ldsBytes = 0,
+                             .workgroupSize = 0};
+  const isa::Headroom more = isa::headroom(target, use);
+  const unsigned sgprs = target.major >= 10 ? target.sgprs : std::min<unsigned>(target.sgprs, given.sgprs + more.sgprs);
+  const unsigned vgprs = std::min<unsigned>(target.vgprs, had.vgprs + more.vgprs);
+  for (unsigned n = had.sgprs; n < sgprs; ++n)
+    pool.usable_.insert(sgpr(n));
+  for (unsigned n = had.vgprs; n < vgprs; ++n)
+    pool.usable_.insert(vgpr(n));
+  // Where both kinds share a file, what architectural registers may take is not there for accumulators.
+  const unsigned most = isa::maxVgprs(target, waveSize, isa::occupancy(target, use).wavesPerSimd);
+  const unsigned taken = (vgprs + isa::kAccumOffsetGranule - 1) / isa::kAccumOffsetGranule * isa::kAccumOffsetGranule;
+  const unsigned accVgprs = !target.accVgprs      ? 0
+                            : target.unifiedVgprs ? std::min<unsigned>(target.accVgprs, most > taken ? most - taken : 0)
+                                                  : std::min<unsigned>(target.accVgprs, had.accVgprs + more.accVgprs);
+  for (unsigned n = had.accVgprs; n < accVgprs; ++n)
+    pool.beyondAccumulators_.insert(agpr(n));
+  for (unsigned n = 0; n < had.sgprs; ++n)
+    pool.lendable_.insert(sgpr(n));
+  for (unsigned n = 0; n < had.vgprs; ++n)
+    pool.lendable_.insert(vgpr(n));
+  return pool;
+}
+
+RegRange RegisterPool::reserveScalars(unsigned count, unsigned least) {
+  const unsigned alignment = count > 2 ? 4 : count;
+  for (unsigned n = least; n + count <= target_->sgprs; ++n) {
+    if (n % alignment)
+      continue;
+    bool free = true;
+    for (unsigned i = 0; i < count; ++i)
+      free &= usable_.contains(sgpr(n + i));
+    if (!free)
+      continue;
+    const RegRange range{sgpr(n), static_cast<uint16_t>(count)};
+    usable_.erase(range);
+    reserved_.insert(range);
+    use(range);
+    return range;
+  }
+  return {};
+}
+
+RegRange RegisterPool::reserveVectors(unsigned count) {
+  for (unsigned n = 0; n + count <= target_->vgprs; ++n) {
+    bool free = true;
+    for (unsigned i = 0; i < count; ++i)
+      free &= usable_.contains(vgpr(n + i));
+    if (!free)
+      continue;
+    const RegRange range{vgpr(n), static_cast<uint16_t>(count)};
+    usable_.erase(range);
+    reserved_.insert(range);
+    use(range);
+    return range;
+  }
+  return {};
+}
+
+RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy,
+                                      bool allLanes) const {
+  Free result;
+  result.beyond = usable_;
+  if (!anyBusy) {
+    result.inside = lendable_ - live.active - busy;
+    if (allLanes)
+      result.inside -= live.inactive;
+  }
+  return result;
+}
+
+RegisterPool::Counts RegisterPool::counts() const {
+  Counts counts = original_;
+  counts.sgprs = std::max(counts.sgprs, countOf(used_, Reg::S0, target_->sgprs));
+  counts.vgprs = std::max(counts.vgprs, countOf(used_, Reg::V0, target_->vgprs));
+  counts.accVgprs = std::max(counts.accVgprs, countOf(used_, Reg::A0, target_->accVgprs));
+  return counts;
+}
+
+} // namespace luthier::rewrite

@@ -1,0 +1,59 @@
+// The registers of a kernel that is being rewritten: which it had, which are reserved for the tool, how many more it
+// may get.
+//
+// Beyond what the kernel was allocated there are registers that nothing of the guest knows of: free at every point, in
+// all lanes. Up to the next step of occupancy they cost nothing.
+#pragma once
+
+#include "analysis/budget.h"
+#include "isa/occupancy.h"
+#include "object/code_object.h"
+
+namespace luthier::rewrite {
+
+class RegisterPool {
+public:
+  /// `touched`: all registers that code of the kernel may use; `open`: it may call code that is not known, which may
+  /// use all that the kernel was given.
+  static Result<RegisterPool> create(const object::CodeObject &object, const object::Symbol &kernel,
+                                     const RegSet &touched, bool open);
+
+  /// Consecutive registers for the whole kernel, from number `least` on; none when there is no room.
+  RegRange reserveScalars(unsigned count, unsigned least);
+  RegRange reserveVectors(unsigned count);
+
+  /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
+  /// new.
+  struct Free {
+    RegSet inside, beyond;
+  };
+  Free free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy, bool allLanes) const;
+  /// AccVGPRs that nothing uses, to save others in.
+  RegSet freeAccumulators() const { return beyondAccumulators_; }
+  /// Registers that exist for the guest and may be saved and lent to a hook.
+  const RegSet &lendable() const { return lendable_; }
+
+  /// Notes that code uses these.
+  void use(const RegSet &regs) { used_ |= regs; }
+  void use(RegRange regs) { used_.insert(regs); }
+
+  /// Counts to allocate: what the kernel had, or more if more is in use.
+  struct Counts {
+    unsigned sgprs = 0; ///< without VCC and the like
+    unsigned vgprs = 0, accVgprs = 0;
+  };
+  Counts counts() const;
+  const Counts &original() const { return original_; }
+
+private:
+  const isa::Target *target_ = nullptr;
+  analysis::Allocation allocation_;
+  Counts original_; ///< as needed by the guest's code, not rounded to granules
+  RegSet usable_;   ///< of `beyond`
+  RegSet beyondAccumulators_;
+  RegSet lendable_;
+  RegSet reserved_;
+  RegSet used_;
+};
+
+} // namespace luthier::rewrite

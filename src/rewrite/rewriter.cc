@@ -1,0 +1,552 @@
+#include "rewrite/rewriter.h"
+
+#include "analysis/interprocedural.h"
+#include "rewrite/argument.h"
+#include "rewrite/entry.h"
+#include "rewrite/function_writer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+namespace luthier::rewrite {
+
+namespace {
+
+using analysis::CallKind;
+using analysis::Exit;
+
+constexpr uint32_t kBranch = 0xbf820000; ///< s_branch up to gfx10
+constexpr uint32_t kBranchGfx11 = 0xbfa00000;
+
+/// What a request needs to be turned into code, per insertion.
+struct Prepared {
+  const PreparedFragment *fragment = nullptr;
+  std::vector<ResolvedArgument> arguments;
+};
+
+uint32_t dwordsOf(const hook::Variable &variable) { return static_cast<uint32_t>((variable.size + 3) / 4); }
+
+} // namespace
+
+struct Rewriter::Impl {
+  const object::CodeObject &object;
+  hook::FragmentCompiler &compiler;
+  LaunchBlocks blocks;
+  std::unique_ptr<analysis::Program> program;
+  std::unique_ptr<analysis::CallGraph> graph;                         ///< built when a kernel that calls asks for it
+  std::map<const void *, std::unique_ptr<PreparedFragment>> prepared; ///< by fragment
+  std::vector<std::pair<const object::Symbol *, const object::Symbol *>> overlaps;
+
+  struct PerWaveSize {
+    std::unique_ptr<isa::Decoder> decoder;
+    std::unique_ptr<isa::FieldFinder> finder;
+    std::unique_ptr<Glue> glue;
+  };
+  std::map<unsigned, PerWaveSize> waveSizes;
+
+  Result<const analysis::CallGraph *> callGraph();
+  Result<PerWaveSize *> forWaveSize(unsigned waveSize);
+  Result<std::vector<const analysis::Function *>> functionsOf(const object::Symbol &kernel);
+  Result<const PreparedFragment *> prepare(const Insertion &insertion, const std::vector<ResolvedArgument> &arguments,
+                                           unsigned waveSize);
+};
+
+/// One run of rewrite(), step by step.
+class VariantBuilder {
+public:
+  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions)
+      : rewriter_(rewriter), object_(rewriter.object), target_(object_.target()), kernel_(kernel),
+        insertions_(insertions) {}
+
+  Result<Rewrite> build();
+
+private:
+  Result<void> prepareInsertions();
+  Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  Result<void> planEntry();
+  Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
+  void relocate(uint32_t insertion, int64_t behind);
+  Result<void> writeFunctions(Layout &layout, Placer &placer);
+  Result<void> finish(Layout &layout);
+  uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
+  RegSet touched() const;
+  Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
+                      uint64_t code) const;
+
+  Rewriter::Impl &rewriter_;
+  const object::CodeObject &object_;
+  const isa::Target &target_;
+  const object::Symbol &kernel_;
+  std::span<const Insertion> insertions_;
+
+  Rewrite result_;
+  std::vector<const analysis::Function *> functions_;
+  std::vector<FunctionPoints> points_;
+  std::vector<Prepared> prepared_;
+  analysis::Allocation allocation_;
+  object::KernelDescriptor descriptor_;
+  object::KernelMetadata metadata_;
+  Rewriter::Impl::PerWaveSize *tools_ = nullptr;
+  std::optional<RegisterPool> pool_;
+  std::optional<Entry> entry_;
+  SpillArea spill_;
+  bool calls_ = false, open_ = false;
+  std::vector<std::shared_ptr<const hook::HookModule>> blockModules_;
+  std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> waveOffsets_; ///< of per-wave variables, in dwords
+  Layout *layout_ = nullptr;
+};
+
+Result<const analysis::CallGraph *> Rewriter::Impl::callGraph() {
+  if (!graph)
+    graph = std::make_unique<analysis::CallGraph>(LUTHIER_TRY(analysis::CallGraph::build(*program)));
+  return graph.get();
+}
+
+Result<Rewriter::Impl::PerWaveSize *> Rewriter::Impl::forWaveSize(unsigned waveSize) {
+  PerWaveSize &tools = waveSizes[waveSize];
+  if (!tools.glue) {
+    tools.decoder = LUTHIER_TRY(isa::Decoder::create(object.target(), waveSize));
+    tools.finder = LUTHIER_TRY(isa::FieldFinder::create(object.target(), waveSize));
+    tools.glue = LUTHIER_TRY(Glue::create(object.target(), waveSize, *tools.decoder, *tools.finder));
+  }
+  return &tools;
+}
+
+/// The kernel, and all that it can reach. Functions that nobody calls need no call graph, whose making reads
+/// everything.
+Result<std::vector<const analysis::Function *>> Rewriter::Impl::functionsOf(const object::Symbol &kernel) {
+  std::vector<const analysis::Function *> result = {LUTHIER_TRY(program->function(kernel))};
+  const bool alone = std::ranges::all_of(result[0]->cfg().blocks(), [](const analysis::Block &block) {
+    return block.call == CallKind::None && (block.exit == Exit::None || block.exit == Exit::End);
+  });
+  if (alone)
+    return result;
+  const analysis::CallGraph *calls = LUTHIER_TRY(callGraph());
+  const uint32_t node = calls->find(kernel);
+  if (node == analysis::CallGraph::kNone)
+    return makeError("no kernel {}", kernel.name);
+  for (uint32_t n : calls->reachable(node))
+    if (n != node)
+      result.push_back(calls->nodes()[n].function);
+  return result;
+}
+
+Result<const PreparedFragment *>
+Rewriter::Impl::prepare(const Insertion &insertion, const std::vector<ResolvedArgument> &arguments, unsigned waveSize) {
+  hook::FragmentRequest request{insertion.hook, {}};
+  for (const ResolvedArgument &argument : arguments)
+    request.sources.push_back(argument.source);
+  const std::shared_ptr<const hook::Fragment> fragment =
+      LUTHIER_TRY(compiler.compile(insertion.module, request, object.target(), waveSize));
+  std::unique_ptr<PreparedFragment> &place = prepared[fragment.get()];
+  if (!place)
+    place = LUTHIER_TRY(PreparedFragment::make(fragment, *waveSizes[waveSize].finder));
+  return place.get();
+}
+
+Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, size_t n, const Instr &instr) const {
+  const hook::Hook &hook = *insertion.module->findHook(insertion.hook);
+  auto resolved = resolve(insertion.arguments[n], hook.parameters[n], hook.kind, instr, allocation_.registers, target_);
+  if (!resolved)
+    return resolved.error().withContext(fmt::format("argument {}", n));
+  return resolved;
+}
+
+/// Looks at each insertion: is there such a point, do the arguments exist there, does the hook compile.
+Result<void> VariantBuilder::prepareInsertions() {
+  result_.sites.resize(insertions_.size());
+  prepared_.resize(insertions_.size());
+  result_.variant.notes.resize(insertions_.size());
+  points_.resize(functions_.size());
+  for (uint32_t n = 0; n < insertions_.size(); ++n) {
+    const Insertion &insertion = insertions_[n];
+    const auto prepare = [&]() -> Result<void> {
+      if (insertion.module) {
+        const hook::Hook *hook = insertion.module->findHook(insertion.hook);
+        if (!hook)
+          return makeError("{} has no hook {}", insertion.module->origin(), insertion.hook);
+        if (insertion.arguments.size() != hook->parameters.size())
+          return makeError("it takes {} arguments, {} are given", hook->parameters.size(), insertion.arguments.size());
+        const Instr *instr = instrOf(insertion, functions_);
+        if (!instr)
+          return makeError("no instruction starts at {:#x}", insertion.address);
+        for (size_t a = 0; a < insertion.arguments.size(); ++a)
+          prepared_[n].arguments.push_back(LUTHIER_TRY(resolveOne(insertion, a, *instr)));
+        if (!insertion.result.empty()) {
+          LUTHIER_TRY(checkRegisters(insertion.result, allocation_.registers, target_));
+          if (insertion.result.count != hook->result.dwords)
+            return makeError("it returns {} bits, {} has {}", 32 * hook->result.dwords, toString(insertion.result),
+                             32 * insertion.result.count);
+        }
+        prepared_[n].fragment =
+            LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
+      } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
+        return makeError("no hook is given");
+      uint32_t places = 0;
+      return addPoints(insertion, n, functions_, points_, places);
+    };
+    if (const auto done = prepare(); !done)
+      result_.sites[n].rejected = done.error().message();
+  }
+  return {};
+}
+
+RegSet VariantBuilder::touched() const {
+  RegSet set;
+  for (const analysis::Function *function : functions_)
+    for (const Instr &instr : function->instrs()) {
+      // An indexed access may be said to touch a whole file; it stays within what was allocated.
+      for (RegRange range : instr.reads())
+        set.insert(range);
+      for (RegRange range : instr.writes())
+        set.insert(range);
+    }
+  return set & allocation_.registers;
+}
+
+/// What the hooks ask for that only the start of a wave can give.
+Result<void> VariantBuilder::planEntry() {
+  EntryNeeds needs;
+  const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
+    const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
+    if (waveOffsets_.contains(key))
+      return;
+    const uint32_t dwords = dwordsOf(insertion.module->variables()[port.index]);
+    if (dwords > 1 && needs.waveRegisters % 2)
+      ++needs.waveRegisters;
+    waveOffsets_[key] = needs.waveRegisters;
+    needs.waveRegisters += dwords;
+  };
+  for (size_t n = 0; n < insertions_.size(); ++n) {
+    if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+      continue;
+    for (const ResolvedArgument &argument : prepared_[n].arguments)
+      if (argument.launch)
+        needs.values.insert(*argument.launch);
+    for (const hook::Port &port : prepared_[n].fragment->fragment->inputs) {
+      if (port.kind == hook::Port::Kind::WaveVariable)
+        noteVariable(insertions_[n], port);
+      if (port.kind == hook::Port::Kind::Launch)
+        needs.values.insert(static_cast<hook::LaunchValue>(port.launch));
+      if (port.kind == hook::Port::Kind::LaunchBlock &&
+          std::ranges::find(blockModules_, insertions_[n].module) == blockModules_.end())
+        blockModules_.push_back(insertions_[n].module);
+    }
+  }
+  needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
+  entry_ =
+      LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
+                              needs, rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+  return {};
+}
+
+/// Connects a fragment's ports at a place. Arguments of an exit refer to the instruction that is there.
+Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
+  const Insertion &insertion = insertions_[n];
+  const hook::Fragment &fragment = *prepared_[n].fragment->fragment;
+  site.fragment = prepared_[n].fragment;
+  const auto fromRegisters = [&](const hook::Port &port, RegRange guest) {
+    for (unsigned i = 0; i < port.regs.count; ++i)
+      site.inputs.push_back({.fragment = port.regs.first + i, .guest = guest.first + i});
+  };
+  const auto home = [&](const hook::Port &port) -> RegRange {
+    switch (port.kind) {
+    case hook::Port::Kind::WaveVariable:
+      return {entry_->waveRegisters().first + waveOffsets_.at({insertion.module.get(), port.index}), port.regs.count};
+    case hook::Port::Kind::LaunchBlock:
+      return entry_->launchBlock(
+          static_cast<unsigned>(std::ranges::find(blockModules_, insertion.module) - blockModules_.begin()));
+    case hook::Port::Kind::Launch:
+      return entry_->valueOf(static_cast<hook::LaunchValue>(port.launch));
+    default:
+      return port.guest;
+    }
+  };
+  for (const hook::Port &port : fragment.inputs) {
+    if (port.kind == hook::Port::Kind::Register)
+      LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
+    if (port.kind != hook::Port::Kind::Parameter) {
+      fromRegisters(port, home(port));
+      continue;
+    }
+    ResolvedArgument argument = prepared_[n].arguments[port.index];
+    if (insertion.arguments[port.index].kind == Argument::Kind::Pc)
+      argument = LUTHIER_TRY(resolveOne(insertion, port.index, at));
+    if (argument.launch) {
+      fromRegisters(port, entry_->valueOf(*argument.launch));
+      continue;
+    }
+    const auto part = std::ranges::find(argument.parts, port.part, &ResolvedArgument::Part::part);
+    if (part == argument.parts.end() || part->words.size() < port.regs.count)
+      return makeError("the compiled hook asks for a part of argument {} that it does not have", port.index);
+    for (unsigned i = 0; i < port.regs.count; ++i) {
+      const Word &word = part->words[i];
+      site.inputs.push_back({port.regs.first + i, word.constant, word.value, word.reg});
+    }
+  }
+  for (const hook::Port &port : fragment.outputs) {
+    RegRange to = home(port);
+    if (port.kind == hook::Port::Kind::Result) {
+      if (insertion.result.empty())
+        continue;
+      to = insertion.result;
+    } else if (port.kind == hook::Port::Kind::Register)
+      LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
+    for (unsigned i = 0; i < port.regs.count; ++i) {
+      const Reg guest = to.first + i;
+      if (isVector(port.regs.first) && !isVector(guest) && !isAccumulator(guest))
+        return makeError("a value per lane cannot be put into {}", toString(guest));
+      if ((guest == Reg::ExecLo || guest == Reg::ExecHi) && fragment.kind == hook::HookKind::Lane)
+        return makeError("only a hook that runs once per wave can set EXEC");
+      site.outputs.push_back({port.regs.first + i, guest});
+    }
+  }
+  return {};
+}
+
+uint32_t VariantBuilder::variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable) {
+  std::vector<UsedVariable> &used = result_.variant.variables;
+  const UsedVariable wanted{module, variable};
+  const auto found = std::ranges::find(used, wanted);
+  if (found != used.end())
+    return static_cast<uint32_t>(found - used.begin());
+  used.push_back(wanted);
+  return static_cast<uint32_t>(used.size() - 1);
+}
+
+void VariantBuilder::relocate(uint32_t n, int64_t behind) {
+  const hook::Fragment &fragment = *prepared_[n].fragment->fragment;
+  const auto size = static_cast<int64_t>(fragment.bytes.size());
+  for (const hook::FragmentRelocation &relocation : fragment.relocations)
+    layout_->addRelocation({.high = relocation.high,
+                            .base = CodeRelocation::Base::Variable,
+                            .variable = variableNumber(insertions_[n].module, relocation.variable),
+                            .addend = static_cast<uint64_t>(relocation.addend)},
+                           relocation.offset - size - behind);
+}
+
+Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
+  std::map<uint64_t, Layout::Label> entries;
+  for (const analysis::Function *function : functions_)
+    entries.try_emplace(function->symbol().address, layout.newLabel());
+  VariantContext context{.glue = *tools_->glue,
+                         .layout = layout,
+                         .placer = placer,
+                         .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
+                         .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
+                         .entryOf = [&](uint64_t address) -> std::optional<Layout::Label> {
+                           const auto found = entries.find(address);
+                           return found == entries.end() ? std::nullopt : std::optional(found->second);
+                         },
+                         .pointedTo = {},
+                         .accounts = result_.sites,
+                         .notes = result_.variant.notes};
+  std::optional<analysis::ProgramLiveness> across;
+  analysis::CallWaits callWaits(*rewriter_.program);
+  const bool anywhere = std::ranges::any_of(points_, [](const FunctionPoints &p) { return !p.empty(); });
+  if (calls_) {
+    const analysis::CallGraph *graph = LUTHIER_TRY(rewriter_.callGraph());
+    for (uint32_t n : graph->addressTaken())
+      if (const auto found = entries.find(graph->nodes()[n].symbol->address); found != entries.end())
+        if (graph->nodes()[n].symbol->kind == object::SymbolKind::DeviceFunction)
+          context.pointedTo.emplace_back(found->first, found->second);
+    if (anywhere)
+      across = LUTHIER_TRY(analysis::ProgramLiveness::compute(*rewriter_.program, *graph, kernel_));
+  }
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    const analysis::Function &function = *functions_[n];
+    std::optional<analysis::Liveness> own;
+    std::optional<analysis::Waits> waits;
+    const analysis::Liveness *liveness = nullptr;
+    if (!points_[n].empty()) {
+      if (across)
+        liveness = across->of(function.symbol());
+      else
+        liveness = &own.emplace(analysis::Liveness::compute(function.cfg()));
+      if (!liveness)
+        return makeError("nothing is known of the registers of {}", function.symbol().name);
+      waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
+    }
+    FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
+    result_.variant.functions.push_back({&function.symbol(), entries.at(function.symbol().address), 0});
+    LUTHIER_TRY(writer.write(entries.at(function.symbol().address)));
+  }
+  result_.originalInstructions = context.originalInstructions;
+  result_.insertedInstructions = context.insertedInstructions;
+  result_.openCalls = context.openCalls;
+  return {};
+}
+
+Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
+                                    uint64_t code) const {
+  const isa::ResourceUse use{.waveSize = descriptor.waveSize(target_),
+                             .vgprs = counts.vgprs,
+                             .accVgprs = counts.accVgprs,
+                             .sgprs = descriptor.sgprs(target_),
+                             .ldsBytes = descriptor.groupSegmentSize,
+                             .workgroupSize = 0};
+  return {.sgprs = descriptor.sgprs(target_),
+          .vgprs = descriptor.vgprs(target_),
+          .accVgprs = counts.accVgprs,
+          .scratch = descriptor.privateSegmentSize,
+          .kernarg = descriptor.kernargSize,
+          .codeBytes = code,
+          .wavesPerSimd = isa::occupancy(target_, use).wavesPerSimd};
+}
+
+Result<Rewrite> VariantBuilder::build() {
+  Variant &variant = result_.variant;
+  variant.kernel = &kernel_;
+  descriptor_ = LUTHIER_TRY(object_.descriptor(kernel_));
+  if (descriptor_.preloadLength())
+    return makeError("{}: arguments that are preloaded into registers are not supported yet", kernel_.name);
+  const object::Metadata metadata = LUTHIER_TRY(object_.metadata());
+  if (const object::KernelMetadata *found = metadata.kernel(kernel_.name))
+    metadata_ = *found;
+  tools_ = LUTHIER_TRY(rewriter_.forWaveSize(descriptor_.waveSize(target_)));
+  functions_ = LUTHIER_TRY(rewriter_.functionsOf(kernel_));
+  calls_ = functions_.size() > 1 || std::ranges::any_of(functions_[0]->cfg().blocks(), [](const analysis::Block &b) {
+             return b.call != CallKind::None || b.exit == Exit::Tail || b.exit == Exit::Unknown;
+           });
+  for (const auto &[first, second] : rewriter_.overlaps)
+    for (const analysis::Function *function : functions_)
+      if (&function->symbol() == first || &function->symbol() == second)
+        return makeError("the code of {} and {} overlaps", first->name, second->name);
+  for (const analysis::Function *function : functions_)
+    for (const analysis::Block &block : function->cfg().blocks())
+      open_ |= block.call == CallKind::Indirect || block.exit == Exit::Unknown ||
+               (block.call == CallKind::Direct && !rewriter_.program->startingAt(block.callTarget));
+  allocation_ = LUTHIER_TRY(analysis::allocationOf(object_, kernel_));
+
+  LUTHIER_TRY(prepareInsertions());
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
+  LUTHIER_TRY(planEntry());
+  if (const auto can = canSpill(target_, descriptor_); can)
+    spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};
+  else
+    spill_.reason = can.error().message();
+
+  // The entry comes first in the code but is written last: it depends on what the hooks turned out to need.
+  Layout body;
+  layout_ = &body;
+  Placer placer(*tools_->glue, *pool_, spill_);
+  LUTHIER_TRY(writeFunctions(body, placer));
+  LUTHIER_TRY(finish(body));
+  for (size_t n = 0; n < insertions_.size(); ++n) {
+    SiteAccount &site = result_.sites[n];
+    if (!insertions_[n].module && site.rejected.empty())
+      site.places = 1;
+    site.placed = site.rejected.empty();
+  }
+  return std::move(result_);
+}
+
+Result<void> VariantBuilder::finish(Layout &body) {
+  Variant &variant = result_.variant;
+  const bool spills = spill_.slots != 0;
+  object::KernelDescriptor descriptor = descriptor_;
+  const CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
+  Layout::Result laid = LUTHIER_TRY(body.finish(target_.major >= 11 ? kBranchGfx11 : kBranch));
+
+  const uint64_t shift = entry.size();
+  variant.code.assign(entry.bytes().begin(), entry.bytes().end());
+  variant.code.insert(variant.code.end(), laid.code.begin(), laid.code.end());
+  if (shift)
+    variant.ranges.push_back({CodeRange::Kind::Entry, 0, shift, kernel_.address, UINT32_MAX});
+  for (CodeRange range : laid.ranges) {
+    range.offset += shift;
+    variant.ranges.push_back(range);
+  }
+  for (const Entry::BlockLiteral &literal : entry_->blockLiterals())
+    variant.relocations.push_back(
+        {.offset = literal.offset,
+         .high = literal.high,
+         .base = CodeRelocation::Base::Variable,
+         .variable = variableNumber(blockModules_[literal.block], UsedVariable::kLaunchBlock)});
+  for (CodeRelocation relocation : laid.relocations) {
+    relocation.offset += shift;
+    variant.relocations.push_back(relocation);
+  }
+  for (size_t n = 0; n < variant.functions.size(); ++n) {
+    NewFunction &function = variant.functions[n];
+    const uint64_t begin = n ? laid.labels[function.offset] + shift : 0;
+    function.offset = begin;
+    if (n)
+      variant.functions[n - 1].size = begin - variant.functions[n - 1].offset;
+  }
+  variant.functions.back().size = variant.code.size() - variant.functions.back().offset;
+
+  // Resources: the descriptor and the note say the same.
+  const RegisterPool::Counts counts = pool_->counts();
+  const uint32_t specials = target_.major >= 10 ? 0 : 6;
+  const uint32_t sgprs = std::max(descriptor_.sgprs(target_), target_.major >= 10 ? 0 : counts.sgprs + specials);
+  LUTHIER_TRY(descriptor.setSgprs(target_, sgprs));
+  uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file
+  if (!target_.unifiedVgprs)
+    vgprs = std::max({vgprs, counts.vgprs, counts.accVgprs});
+  else if (counts.vgprs > allocation_.vgprs || counts.accVgprs > allocation_.accVgprs) {
+    const uint32_t offset = (counts.vgprs + isa::kAccumOffsetGranule - 1) & ~(isa::kAccumOffsetGranule - 1);
+    LUTHIER_TRY(descriptor.setAccumOffset(std::max(offset, descriptor_.accumOffset())));
+    vgprs = std::max(vgprs, descriptor.accumOffset() + counts.accVgprs);
+  }
+  LUTHIER_TRY(descriptor.setVgprs(target_, vgprs));
+  if (spills)
+    descriptor.privateSegmentSize = spill_.base + spill_.slots * 4;
+  if (!blockModules_.empty() && rewriter_.blocks == LaunchBlocks::Arguments) {
+    variant.launchBlocks = blockModules_;
+    variant.launchBlockOffset = entry_->launchBlockOffset();
+    descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
+  }
+  variant.descriptor = descriptor;
+  variant.metadata = metadata_;
+  variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
+  if (descriptor.kernargSize > metadata_.kernargSegmentSize && !variant.launchBlocks.empty())
+    variant.metadata.kernargSegmentSize = descriptor.kernargSize;
+  variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
+  variant.metadata.vgprCount =
+      std::max(metadata_.vgprCount,
+               target_.unifiedVgprs && counts.accVgprs ? descriptor.accumOffset() + counts.accVgprs : counts.vgprs);
+  if (variant.metadata.agprCount)
+    variant.metadata.agprCount = std::max(*metadata_.agprCount, counts.accVgprs);
+
+  uint64_t originalBytes = 0;
+  for (const analysis::Function *function : functions_)
+    originalBytes += function->symbol().size;
+  variant.before = resources(descriptor_, pool_->original(), originalBytes);
+  variant.after = resources(descriptor, counts, variant.code.size());
+  return {};
+}
+
+Rewriter::Rewriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Rewriter::~Rewriter() = default;
+
+Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &object, hook::FragmentCompiler &compiler,
+                                                   LaunchBlocks blocks) {
+  if (!object.hasTarget())
+    return makeError("{}: the target {} is not known", object.origin(), object.targetId());
+  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}});
+  impl->program = LUTHIER_TRY(analysis::Program::create(object));
+  impl->overlaps = object.overlaps();
+  return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));
+}
+
+Result<Rewrite> Rewriter::rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions) {
+  auto result = VariantBuilder(*impl_, kernel, insertions).build();
+  if (!result)
+    return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
+  return result;
+}
+
+analysis::Program &Rewriter::program() { return *impl_->program; }
+
+Result<const analysis::CallGraph *> Rewriter::callGraph() { return impl_->callGraph(); }
+
+Result<std::vector<const object::Symbol *>> Rewriter::functionsOf(const object::Symbol &kernel) {
+  std::vector<const object::Symbol *> result;
+  for (const analysis::Function *function : LUTHIER_TRY(impl_->functionsOf(kernel)))
+    result.push_back(&function->symbol());
+  return result;
+}
+
+} // namespace luthier::rewrite
