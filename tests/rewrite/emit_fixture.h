@@ -1,8 +1,8 @@
 // Objects and variants for the tests of emitting.
 #pragma once
 
-#include "isa/assembler.h"
 #include "copy_variant.h"
+#include "isa/assembler.h"
 #include "rewrite/emit.h"
 
 #include <gmock/gmock.h>

@@ -30,7 +30,7 @@ bool hasAfter(const Instr &instr) { return instr.is(Property::Call) || !instr.is
 Result<SwapOptions> SwapOptions::fromEnvironment() {
   SwapOptions options;
   options.mode = static_cast<SwapMode>(
-      LUTHIER_TRY(env::choice("LUTHIER_SWAP_MODE", {"copy", "identity", "empty", "count", "hostile"}, 0)));
+      LUTHIER_TRY(env::choice("LUTHIER_SWAP_MODE", {"end", "copy", "identity", "empty", "count", "hostile"}, 1)));
   options.wave = LUTHIER_TRY(env::choice("LUTHIER_SWAP_FORM", {"lane", "wave"}, 0)) == 1;
   options.after = LUTHIER_TRY(env::choice("LUTHIER_SWAP_POSITION", {"before", "after"}, 0)) == 1;
   options.every = LUTHIER_TRY(env::number("LUTHIER_SWAP_EVERY", 1, 1));
@@ -60,7 +60,7 @@ struct Swapper::Impl {
     if (!options.usesHooks())
       return list;
     uint64_t place = 0;
-    for (const object::Symbol *symbol : rewriter.functionsOf(kernel)) {
+    for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
       const analysis::Function *function = LUTHIER_TRY(rewriter.program().function(*symbol));
       for (const Instr &instr : function->instrs()) {
         if (options.after && !hasAfter(instr))
@@ -106,17 +106,20 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
   std::vector<Variant> variants;
   const object::Metadata metadata = LUTHIER_TRY(object.metadata());
   std::unique_ptr<Rewriter> rewriter;
-  if (options_.mode != SwapMode::Copy)
+  const bool usesRewriter = options_.mode >= SwapMode::Identity;
+  if (usesRewriter)
     rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler));
 
   for (const object::Symbol &kernel : object.kernels()) {
     nlohmann::json account{{"name", kernel.name}};
     auto failed = [&](const Error &why) { account["error"] = why.message(); };
-    if (options_.mode == SwapMode::Copy) {
-      if (auto copy = copyOf(object, kernel, metadata))
-        variants.push_back(*std::move(copy));
+    if (!usesRewriter) {
+      auto variant = options_.mode == SwapMode::End ? variantWithCode(object, kernel, {0x00, 0x00, 0x81, 0xbf})
+                                                    : copyOf(object, kernel, metadata);
+      if (variant)
+        variants.push_back(*std::move(variant));
       else
-        failed(copy.error());
+        failed(variant.error());
     } else {
       auto insertions = impl_->insertions(*rewriter, kernel, options_);
       auto rewritten = insertions ? rewriter->rewrite(kernel, *insertions) : Result<Rewrite>(insertions.error());

@@ -13,6 +13,7 @@
 namespace luthier::rewrite::test {
 
 enum class SwapMode {
+  End,      ///< kernels that do nothing at all: shows that what is swapped in is what runs
   Copy,     ///< verbatim, without the rewriter (copy_variant.h)
   Identity, ///< rewritten without hooks
   Empty,    ///< a hook that does nothing, at every instruction
