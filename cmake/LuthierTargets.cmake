@@ -21,7 +21,7 @@ function(luthier_library name)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
 endfunction()
 
-# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V ...] [SANITIZED]): a GoogleTest program, each of its cases a CTest. SANITIZED
+# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED]): a GoogleTest program, each of its cases a CTest. SANITIZED
 # tests also run in the builds under sanitizers (cmake/LuthierSanitized.cmake).
 function(luthier_test name)
   cmake_parse_arguments(ARG "SANITIZED" "TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
@@ -32,6 +32,11 @@ function(luthier_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   set(properties TIMEOUT ${ARG_TIMEOUT})
+  list(LENGTH ARG_ENV env_count)
+  if(env_count GREATER 1)
+    # gtest_discover_tests takes the second entry of a list for the name of a property, and drops all that follow it.
+    message(FATAL_ERROR "${name}: one ENV entry at most")
+  endif()
   if(ARG_ENV)
     list(APPEND properties ENVIRONMENT "${ARG_ENV}")
   endif()

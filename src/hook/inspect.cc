@@ -3,6 +3,7 @@
 #include "isa/waitcnt.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace luthier::hook {
 
@@ -22,7 +23,8 @@ struct InFlight {
                         space == MemorySpace::Flat || instr.is(Property::Message);
     const bool vector = space != MemorySpace::Scalar && space != MemorySpace::Lds && space != MemorySpace::Gds &&
                         !instr.is(Property::Message);
-    (returns ? scalarLoads : scalarStores) |= scalar;
+    // FLAT counts as both. Where its data may come from LDS, LLVM waits for both; where it knows better, for one.
+    (returns && space != MemorySpace::Flat ? scalarLoads : scalarStores) |= scalar;
     (returns ? vectorLoads : vectorStores) |= vector;
   }
   /// Either may be the case; says whether this changed.
@@ -90,28 +92,34 @@ std::vector<InFlight> inFlight(const isa::InstrSequence &sequence, const isa::Ta
   return before;
 }
 
-/// LLVM waits for everything before it leaves. Stores and atomics without result need no wait: nothing of the guest
-/// depends on them. Says whether bytes changed.
-bool relaxLastWait(Fragment &fragment, const isa::Target &target) {
+/// Drops the last instruction; branches to the end go to the new one.
+void dropLast(Fragment &fragment) {
+  const Instr &last = fragment.code.instrs().back();
+  const auto dwords = static_cast<uint16_t>(last.size() / 4);
+  for (const Instr &instr : fragment.code.instrs())
+    if (instr.target() == last.end()) {
+      uint16_t distance = 0;
+      uint8_t *const field = fragment.bytes.data() + instr.address(); // SOPP: the lower half
+      std::memcpy(&distance, field, sizeof distance);
+      distance = static_cast<uint16_t>(distance - dwords);
+      std::memcpy(field, &distance, sizeof distance);
+    }
+  fragment.bytes.resize(last.address());
+}
+
+/// Whether the last instruction does nothing. LLVM waits for everything before it leaves, but stores and atomics
+/// without result need no wait: nothing of the guest depends on them. And it may branch to its end from there.
+bool isLastIdle(const Fragment &fragment, const isa::Target &target) {
   const auto code = fragment.code.instrs();
-  const isa::WaitFields *fields = isa::waitFields(target);
-  if (code.empty() || code.back().opcode() != Opcode::S_WAITCNT || !fields || target.major >= 12)
+  if (code.empty())
     return false;
-  const Instr &wait = code.back();
+  const Instr &last = code.back();
+  if (last.opcode() == Opcode::S_BRANCH)
+    return last.target() == last.end();
+  if (last.opcode() != Opcode::S_WAITCNT)
+    return false;
   const InFlight before = inFlight(fragment.code, target)[code.size() - 1];
-  const WaitsFor waits = waitsFor(wait, target);
-  const bool vector = before.vectorLoads && waits.vector, scalar = before.scalarLoads && waits.scalar;
-  if (!vector && !scalar) {
-    fragment.bytes.resize(wait.address());
-    return true;
-  }
-  const uint32_t immediate = fields->vm.put(vector ? 0 : fields->vm.most()) | fields->exp.put(fields->exp.most()) |
-                             fields->lgkm.put(scalar ? 0 : fields->lgkm.most());
-  uint8_t *const bytes = fragment.bytes.data() + wait.address();
-  const bool changed = bytes[0] != (immediate & 0xff) || bytes[1] != immediate >> 8;
-  bytes[0] = static_cast<uint8_t>(immediate);
-  bytes[1] = static_cast<uint8_t>(immediate >> 8);
-  return changed;
+  return !before.vectorLoads && !before.scalarLoads;
 }
 
 /// Why a fragment cannot have this instruction; null when it can.
@@ -217,8 +225,10 @@ Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned wav
     return {};
   };
   LUTHIER_TRY(decode());
-  if (relaxLastWait(fragment, target))
+  while (isLastIdle(fragment, target)) {
+    dropLast(fragment);
     LUTHIER_TRY(decode());
+  }
   LUTHIER_TRY(readCode(fragment, target));
   return checkPorts(fragment);
 }

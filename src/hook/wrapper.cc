@@ -28,7 +28,7 @@ struct Slot {
   bool scalar = true;
   unsigned dwords = 1;
   bool in = true, out = false;
-  unsigned inAt = 0, outAt = 0;           ///< register number
+  unsigned at = 0;                        ///< register number
   llvm::AllocaInst *variable = nullptr;   ///< what may be written
   std::vector<llvm::Value *> inputs = {}; ///< arguments of the wrapper
   std::vector<llvm::Value *> results = {};
@@ -36,31 +36,27 @@ struct Slot {
 
 unsigned alignmentOf(unsigned dwords) { return dwords >= 4 ? 4 : dwords >= 2 ? 2 : 1; }
 
-/// Gives the slots of one register file their numbers: what goes in and out first, tuples aligned.
+/// Gives the slots of one register file their numbers: inputs first, tuples aligned. All inputs are returned, those too
+/// that nobody asked to be: LLVM then leaves their registers alone, and who places the fragment can name the registers
+/// of the kernel in their stead.
 void number(std::vector<Slot> &slots, bool scalar, unsigned &inputs, unsigned &outputs) {
   std::vector<Slot *> order;
   for (Slot &slot : slots)
     if (slot.scalar == scalar)
       order.push_back(&slot);
   std::ranges::sort(order, {}, [](const Slot *s) {
-    return std::tuple(!(s->in && s->out), 4 - alignmentOf(s->dwords), s); // they lie in the order of their making
+    return std::tuple(!s->in, 4 - alignmentOf(s->dwords), s); // they lie in the order of their making
   });
-  const auto take = [](unsigned &next, unsigned dwords) {
-    const unsigned at = (next + alignmentOf(dwords) - 1) / alignmentOf(dwords) * alignmentOf(dwords);
-    next = at + dwords;
-    return at;
-  };
-  inputs = outputs = 0;
+  unsigned next = 0;
+  inputs = 0;
   for (Slot *slot : order) {
+    const unsigned alignment = alignmentOf(slot->dwords);
+    slot->at = (next + alignment - 1) / alignment * alignment;
+    next = slot->at + slot->dwords;
     if (slot->in)
-      slot->inAt = take(inputs, slot->dwords);
-    if (slot->in && slot->out) {
-      slot->outAt = slot->inAt;
-      outputs = inputs;
-    } else if (slot->out) {
-      slot->outAt = take(outputs, slot->dwords);
-    }
+      inputs = next;
   }
+  outputs = next;
 }
 
 llvm::Value *fromDwords(llvm::IRBuilder<> &b, const std::vector<llvm::Value *> &dwords, llvm::Type *type) {
@@ -82,8 +78,8 @@ std::vector<llvm::Value *> toDwords(llvm::IRBuilder<> &b, llvm::Value *value, un
   const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
   llvm::Type *const type = value->getType();
   const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
-  llvm::Value *whole =
-      type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits)) : b.CreateBitCast(value, b.getIntNTy(bits));
+  llvm::Value *whole = type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits))
+                                           : b.CreateBitCast(value, b.getIntNTy(bits));
   whole = b.CreateZExt(whole, b.getIntNTy(32 * count));
   std::vector<llvm::Value *> dwords;
   for (unsigned n = 0; n < count; ++n)
@@ -202,7 +198,8 @@ private:
   Result<void> collectReserved() {
     for (llvm::CallInst *call : reservedCalls(body_)) {
       const std::string_view name = view(call->getCalledFunction()->getName());
-      const auto *constant = call->arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
+      const auto *constant =
+          call->arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
       const uint64_t number = constant ? constant->getZExtValue() : 0;
       const bool reads = name == reserved::kReadReg, writes = name == reserved::kWriteReg;
       if ((reads || writes || name == reserved::kLaunch32 || name == reserved::kLaunch64) && !constant)
@@ -295,8 +292,8 @@ private:
     if (results.empty()) // a function that returns nothing would end the wave
       results.push_back(b.getInt32Ty());
     auto *const resultType = llvm::StructType::get(context, results);
-    auto *const type =
-        llvm::FunctionType::get(resultType, std::vector<llvm::Type *>(scalarsIn + vectorsIn, b.getInt32Ty()), false);
+    auto *const type = llvm::FunctionType::get(
+        resultType, std::vector<llvm::Type *>(scalarsIn + vectorsIn, b.getInt32Ty()), false);
     wrapper_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, ref(kWrapperName), module_);
     wrapper_->setCallingConv(llvm::CallingConv::AMDGPU_CS);
     wrapper_->addFnAttr(llvm::Attribute::NoUnwind);
@@ -307,7 +304,7 @@ private:
     b.SetInsertPoint(llvm::BasicBlock::Create(context, "entry", wrapper_));
     for (Slot &slot : slots_) {
       for (unsigned n = 0; slot.in && n < slot.dwords; ++n)
-        slot.inputs.push_back(wrapper_->getArg((slot.scalar ? 0 : scalarsIn) + slot.inAt + n));
+        slot.inputs.push_back(wrapper_->getArg((slot.scalar ? 0 : scalarsIn) + slot.at + n));
       if (slot.port.kind == Port::Kind::Register || slot.port.kind == Port::Kind::WaveVariable) {
         slot.variable =
             b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), slot.dwords), kPrivateSpace, nullptr, "port");
@@ -325,15 +322,18 @@ private:
     llvm::Value *result = llvm::PoisonValue::get(resultType);
     for (Slot &slot : slots_) {
       if (!slot.out)
-        continue;
-      if (slot.port.kind == Port::Kind::Result)
+        slot.results = slot.inputs;
+      else if (slot.port.kind == Port::Kind::Result)
         slot.results = toDwords(b, call, slot.dwords);
-      for (unsigned n = 0; slot.variable && n < slot.dwords; ++n)
-        slot.results.push_back(b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
+      else
+        for (unsigned n = 0; n < slot.dwords; ++n)
+          slot.results.push_back(
+              b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
       for (unsigned n = 0; n < slot.dwords; ++n)
-        result = slot.scalar ? b.CreateInsertValue(result, slot.results[n], slot.outAt + n)
-                             : b.CreateInsertValue(result, b.CreateBitCast(slot.results[n], b.getFloatTy()),
-                                                   scalarsOut + slot.outAt + n);
+        result = slot.scalar
+                     ? b.CreateInsertValue(result, slot.results[n], slot.at + n)
+                     : b.CreateInsertValue(result, b.CreateBitCast(slot.results[n], b.getFloatTy()),
+                                           scalarsOut + slot.at + n);
     }
     b.CreateRet(result);
 
@@ -353,8 +353,9 @@ private:
     if (!isAddress(source.kind))
       return fromDwords(b, slots_[first].inputs, type);
     std::vector<std::vector<llvm::Value *>> parts;
-    for (size_t at = first;
-         at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter && slots_[at].port.index == n; ++at)
+    for (size_t at = first; at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter &&
+                            slots_[at].port.index == n;
+         ++at)
       parts.push_back(slots_[at].inputs);
     llvm::Value *address = buildAddress(b, source, request_.target, parts);
     return fromDwords(b, toDwords(b, address, hook_.parameters[n].dwords), type);
@@ -455,8 +456,9 @@ private:
       llvm::CallInst *const uniform =
           b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {number->getType()}, {number});
       llvm::Value *const value = b.CreateBitCast(uniform, type);
-      instruction->replaceUsesWithIf(
-          value, [&](const llvm::Use &use) { return use.getUser() != uniform && use.getUser() != number; });
+      instruction->replaceUsesWithIf(value, [&](const llvm::Use &use) {
+        return use.getUser() != uniform && use.getUser() != number;
+      });
     }
   }
 
@@ -474,9 +476,9 @@ private:
         return port;
       };
       if (slot.in)
-        result.inputs.push_back(at(slot.inAt));
+        result.inputs.push_back(at(slot.at));
       if (slot.out)
-        result.outputs.push_back(at(slot.outAt));
+        result.outputs.push_back(at(slot.at));
     }
     return result;
   }

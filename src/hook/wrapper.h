@@ -2,7 +2,8 @@
 // Included only by sources of this layer.
 //
 // Arguments marked inreg arrive in s0, s1, ..., the others in v0, v1, ...; results that are integers leave in s0, s1,
-// ..., floats in v0, v1, ... So what goes in and comes out comes first in both lists and has the same registers.
+// ..., floats in v0, v1, ... So all inputs come first in both lists: what goes in and out has the same registers, and
+// what only goes in is still there at the end.
 // Everything a hook asks for (registers, variables per wave, values of the launch) becomes a local variable that starts
 // as an argument and ends as a result; LLVM's passes remove the variables.
 #pragma once

@@ -6,6 +6,13 @@
 
 namespace luthier::hsa {
 
+namespace {
+
+/// What our signal is set to when nobody will count it down: the hardware goes from 1 to 0.
+constexpr hsa_signal_value_t kAbandoned = -1;
+
+} // namespace
+
 struct Completions::Watched {
   Completions *owner;
   QueueInfo queue;
@@ -38,7 +45,7 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
   auto watched = std::unique_ptr<Watched>(new Watched{this, queue, entry.packet, *signal, std::move(entry.completed)});
   {
     std::lock_guard lock(mutex_);
-    ++inFlight_;
+    inFlight_.emplace(signal->handle, queue.id);
   }
   auto registered = call<ApiId::hsa_amd_signal_async_handler>(*signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1),
                                                               handle, static_cast<void *>(watched.get()));
@@ -46,7 +53,7 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
     log::error("a kernel's completion cannot be watched: {}", registered.error().message());
     std::lock_guard lock(mutex_);
     freeSignals_.push_back(*signal);
-    --inFlight_;
+    inFlight_.erase(signal->handle);
     return;
   }
   watched.release(); // `handle` has it now
@@ -61,31 +68,51 @@ bool Completions::handle(hsa_signal_value_t, void *data) {
 }
 
 void Completions::finish(std::unique_ptr<Watched> watched) {
+  if (call<ApiId::hsa_signal_load_relaxed>(watched->signal) != kAbandoned)
+    tell(*watched);
+  std::lock_guard lock(mutex_);
+  freeSignals_.push_back(watched->signal);
+  inFlight_.erase(watched->signal.handle);
+  if (inFlight_.empty())
+    idle_.notify_all();
+}
+
+void Completions::tell(const Watched &watched) {
   // ROCr's own function for the times wants the agent and refuses queues without profiling; the times themselves are
   // in the signal, where the hardware puts them.
-  const auto *ours = reinterpret_cast<const amd_signal_t *>(watched->signal.handle);
+  const auto *ours = reinterpret_cast<const amd_signal_t *>(watched.signal.handle);
   {
     Interceptor::CallbackScope scope;
-    const KernelCompletion completion{watched->queue, watched->packet, ours->start_ts, ours->end_ts};
-    if (watched->completed)
-      watched->completed(completion);
+    const KernelCompletion completion{watched.queue, watched.packet, ours->start_ts, ours->end_ts};
+    if (watched.completed)
+      watched.completed(completion);
     interceptor_.kernelCompleted().raise(completion);
   }
-  if (const hsa_signal_t signal = watched->packet.completionSignal(); signal.handle) {
+  if (const hsa_signal_t signal = watched.packet.completionSignal(); signal.handle) {
     auto *theirs = reinterpret_cast<amd_signal_t *>(signal.handle);
     theirs->start_ts = ours->start_ts;
     theirs->end_ts = ours->end_ts;
     call<ApiId::hsa_signal_subtract_screlease>(signal, hsa_signal_value_t(1));
   }
+}
+
+void Completions::abandon(uint64_t queueId) {
   std::lock_guard lock(mutex_);
-  freeSignals_.push_back(watched->signal);
-  if (--inFlight_ == 0)
-    idle_.notify_all();
+  // Where the hardware was first, the value is no longer 1 and the dispatch has completed; `finish` is on its way. For
+  // the others, this is what calls it.
+  for (const auto &[signal, id] : inFlight_)
+    if (id == queueId)
+      call<ApiId::hsa_signal_cas_scacq_screl>(hsa_signal_t{signal}, hsa_signal_value_t(1), kAbandoned);
+}
+
+uint64_t Completions::awaited() const {
+  std::lock_guard lock(mutex_);
+  return inFlight_.size();
 }
 
 bool Completions::drain(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, timeout, [this] { return inFlight_ == 0; });
+  return idle_.wait_for(lock, timeout, [this] { return inFlight_.empty(); });
 }
 
 void Completions::releaseSignals() {

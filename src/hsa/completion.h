@@ -9,6 +9,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <unordered_map>
 #include <vector>
 
 namespace luthier::hsa {
@@ -21,6 +22,12 @@ public:
   /// stays as it is, and the callback is never called.
   void watch(const QueueInfo &queue, PacketBatch::Entry &entry);
 
+  /// The hardware has let go of a queue: what it has not completed will never be. Callbacks of such dispatches are not
+  /// called, and their signals are left as the hardware left them.
+  void abandon(uint64_t queueId);
+
+  /// Dispatches whose end is awaited.
+  uint64_t awaited() const;
   /// Waits until all callbacks of watched dispatches have run, at most `timeout`; false when some have not.
   bool drain(std::chrono::milliseconds timeout);
   /// Gives back the signals. Nothing may be in flight.
@@ -30,13 +37,14 @@ private:
   struct Watched;
   static bool handle(hsa_signal_value_t value, void *data);
   void finish(std::unique_ptr<Watched> watched);
+  void tell(const Watched &watched);
   Result<hsa_signal_t> takeSignal();
 
   Interceptor &interceptor_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_; ///< guards what follows
   std::condition_variable idle_;
   std::vector<hsa_signal_t> freeSignals_;
-  uint64_t inFlight_ = 0;
+  std::unordered_map<uint64_t, uint64_t> inFlight_; ///< ids of queues by the handles of our signals
 };
 
 } // namespace luthier::hsa

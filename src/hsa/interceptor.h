@@ -40,6 +40,7 @@ struct QueueInfo {
   hsa_queue_t *queue = nullptr; ///< what the application has
   hsa_queue_t *real = nullptr;  ///< what the hardware reads; the same unless packets are intercepted
   hsa_agent_t agent = {};
+  uint64_t id = 0; ///< unlike an address, never given to another queue
 };
 
 /// A kernel dispatch that the hardware has completed.

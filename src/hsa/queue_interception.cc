@@ -48,6 +48,11 @@ Result<hsa_region_t> hostRegion() {
   return search.region;
 }
 
+uint64_t newQueueId() {
+  static std::atomic<uint64_t> last = 0;
+  return ++last;
+}
+
 uint16_t &headerOf(void *packet) { return *static_cast<uint16_t *>(packet); }
 
 bool isWritten(const void *packet) {
@@ -76,7 +81,7 @@ hsa_status_t ShadowQueue::create(const Request &request) {
                                request.privateSegmentSize, request.groupSegmentSize, &real);
   if (status != HSA_STATUS_SUCCESS)
     return status;
-  info_ = {real, real, request.agent};
+  info_ = {real, real, request.agent, newQueueId()};
   auto front = [&]() -> Result<hsa_queue_t *> {
     const hsa_region_t region = LUTHIER_TRY(hostRegion());
     LUTHIER_TRY(call<ApiId::hsa_signal_create>(0, 0u, nullptr, &doorbell_));
@@ -299,7 +304,7 @@ void QueueInterception::start() {
 }
 
 void QueueInterception::stop() {
-  // ROCr still works here; what has been promised to be told is told. Kernels whose queue was destroyed under them
+  // ROCr still works here; what has been promised to be told is told. Kernels of queues that were not destroyed may
   // never end, so there is a limit.
   if (!completions_.drain(std::chrono::seconds(2)))
     log::warn("some kernels were not seen to complete before HSA was shut down");
@@ -347,7 +352,7 @@ hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request,
 }
 
 void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
-  auto info = std::make_unique<QueueInfo>(QueueInfo{queue, queue, agent});
+  auto info = std::make_unique<QueueInfo>(QueueInfo{queue, queue, agent, newQueueId()});
   const QueueInfo &known = *info;
   {
     std::lock_guard lock(mutex_);
@@ -403,7 +408,13 @@ hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
     Interceptor::CallbackScope scope;
     interceptor_.queueDestroyed().raise(shadow ? shadow->info() : *other);
   }
-  return shadow ? shadow->destroy() : interceptor_.original().core.hsa_queue_destroy_fn(queue);
+  if (!shadow && !other)
+    return interceptor_.original().core.hsa_queue_destroy_fn(queue);
+  const uint64_t id = shadow ? shadow->info().id : other->id;
+  const hsa_status_t status = shadow ? shadow->destroy() : interceptor_.original().core.hsa_queue_destroy_fn(queue);
+  if (status == HSA_STATUS_SUCCESS)
+    completions_.abandon(id); // what was in flight, or not even in the real queue yet
+  return status;
 }
 
 bool QueueInterception::ring(hsa_signal_t doorbell, hsa_signal_value_t value) {

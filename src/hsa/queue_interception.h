@@ -90,6 +90,8 @@ public:
   void show(PacketBatch &batch);
   /// What the hardware reads; `queue` itself when it is not shadowed.
   hsa_queue_t *realOf(hsa_queue_t *queue);
+  /// Dispatches whose completion somebody is still to be told of; shutting down waits for them.
+  uint64_t awaitedCompletions() const { return completions_.awaited(); }
 
 private:
   /// Doorbells by handle. Every hsa_signal_store of the process looks here, so looking takes no lock.

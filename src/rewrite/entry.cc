@@ -98,11 +98,11 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
   // Reserved registers must not be among those that the wave is given at its start, whatever gets enabled.
   const auto widest = LUTHIER_TRY(entry.extended(descriptor, false));
   const unsigned least = widest.initialSgprs(target).total + 3;
-  const auto scalars = [&](unsigned count, std::string_view what) -> Result<RegRange> {
-    const RegRange range = pool.reserveScalars(count, least);
-    if (range.empty())
-      return makeError("no scalar registers are left for {}", what);
-    return range;
+  const auto scalars = [&](unsigned count, std::string_view what) -> Result<Home> {
+    const Home home = pool.reserveScalars(count, least);
+    if (home.empty())
+      return makeError("no registers are left for {}", what);
+    return home;
   };
   if (needs.waveRegisters)
     entry.wave_ = LUTHIER_TRY(scalars(needs.waveRegisters, "per-wave variables"));
@@ -110,7 +110,7 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
     entry.blocks_ = LUTHIER_TRY(scalars(2 * needs.launchBlocks, "the address of per-launch variables"));
   for (LaunchValue value : needs.values) {
     if (isWorkitem(value)) {
-      entry.values_[value] = pool.reserveVectors(1);
+      entry.values_[value] = {pool.reserveVector()};
       if (entry.values_[value].empty())
         return makeError("no vector register is left for a work-item id");
       continue;
@@ -131,35 +131,48 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   descriptor = LUTHIER_TRY(extended(original, spill));
   const object::InitialSgprs was = original.initialSgprs(*target_), is = descriptor.initialSgprs(*target_);
 
-  for (const auto &[value, regs] : values_)
+  // To where a value is kept; the scalar registers behind those that the wave was given are free here.
+  const auto keep = [&](const Home &home, unsigned dword, Reg from) {
+    if (home.lanes)
+      glue.writeLane(code, home.regs.first, home.lane + dword, from);
+    else
+      glue.add(code, GlueOp::MoveScalar, home.regs.first + dword, from);
+  };
+  const Reg spare = sgpr((is.total + 1u) & ~1u);
+  for (const auto &[value, home] : values_)
     if (!isWorkitem(value))
-      for (unsigned n = 0; n < regs.count; ++n)
-        glue.add(code, GlueOp::MoveScalar, regs.first + n, sgpr(is[sgprOf(value)].first + n));
-  if (needs_.launchBlocks && blocksInArguments_)
-    for (unsigned n = 0; n < needs_.launchBlocks; ++n)
-      glue.loadPair(code, launchBlock(n).first, sgpr(is[InitialSgpr::KernargSegmentPtr].first), blockOffset_ + 8 * n);
-  if (needs_.launchBlocks && !blocksInArguments_)
-    for (unsigned n = 0; n < needs_.launchBlocks; ++n)
+      for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
+        keep(home, n, sgpr(is[sgprOf(value)].first + n));
+  for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
+    const Home home = launchBlock(n);
+    const Reg to = home.lanes ? spare : home.regs.first;
+    if (blocksInArguments_) {
+      glue.loadPair(code, to, sgpr(is[InitialSgpr::KernargSegmentPtr].first), blockOffset_ + 8 * n);
+      if (home.lanes || n + 1 == needs_.launchBlocks)
+        glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
+    } else
       for (unsigned half = 0; half < 2; ++half) {
-        glue.constant(code, launchBlock(n).first + half, 0);
+        glue.constant(code, to + half, 0);
         literals_.push_back({code.size() - 4, n, half == 1});
       }
+    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+      keep(home, half, spare + half);
+  }
   if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {
     const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
     glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
     glue.add(code, GlueOp::FlatScratchHigh, init + 1);
   }
-  if (needs_.launchBlocks && blocksInArguments_)
-    glue.add(code, GlueOp::WaitScalar); // before the pointer may be moved away under the load
   // What the kernel knows, back to where it knows it. Everything has only moved up, so that going up is safe.
   for (unsigned n = 0; n < object::kInitialSgprs; ++n)
     for (unsigned i = 0; i < was.ranges[n].count; ++i)
       if (was.ranges[n].first != is.ranges[n].first)
         glue.add(code, GlueOp::MoveScalar, sgpr(was.ranges[n].first + i), sgpr(is.ranges[n].first + i));
 
-  for (const auto &[value, regs] : values_) {
+  for (const auto &[value, home] : values_) {
     if (!isWorkitem(value))
       continue;
+    const RegRange regs = home.regs;
     const unsigned axis = dimension(value, LaunchValue::WorkitemIdX);
     if (!target_->packedWorkitemIds)
       glue.add(code, GlueOp::MoveVector, regs.first, vgpr(axis));
@@ -170,8 +183,13 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   }
   if (target_->packedWorkitemIds && descriptor.workitemIds() != original.workitemIds())
     glue.addLiteral(code, GlueOp::AndLiteral, vgpr(0), original.workitemIds() ? 0xfffff : 0x3ff, vgpr(0));
-  for (unsigned n = 0; n < wave_.count; ++n)
-    glue.constant(code, wave_.first + n, 0);
+  if (wave_.lanes && needs_.waveRegisters)
+    glue.constant(code, spare, 0);
+  for (unsigned n = 0; n < needs_.waveRegisters; ++n)
+    if (wave_.lanes)
+      keep(wave_, n, spare);
+    else
+      glue.constant(code, wave_.regs.first + n, 0);
   return code;
 }
 

@@ -27,9 +27,9 @@ public:
   static Result<Entry> plan(const isa::Target &target, const object::KernelDescriptor &descriptor,
                             uint32_t kernargBytes, const EntryNeeds &needs, bool blocksInArguments, RegisterPool &pool);
 
-  RegRange valueOf(hook::LaunchValue value) const { return values_.at(value); }
-  RegRange waveRegisters() const { return wave_; }
-  RegRange launchBlock(unsigned n) const { return {blocks_.first + 2 * n, 2}; }
+  Home valueOf(hook::LaunchValue value) const { return values_.at(value); }
+  Home waveRegisters() const { return wave_; }
+  Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
   uint32_t launchBlockOffset() const { return blockOffset_; }
 
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
@@ -49,8 +49,8 @@ private:
   const isa::Target *target_ = nullptr;
   EntryNeeds needs_;
   bool blocksInArguments_ = true;
-  std::map<hook::LaunchValue, RegRange> values_;
-  RegRange wave_, blocks_;
+  std::map<hook::LaunchValue, Home> values_;
+  Home wave_, blocks_;
   uint32_t blockOffset_ = 0;
   mutable std::vector<BlockLiteral> literals_;
 };

@@ -149,12 +149,13 @@ void Planner::bind(Plan &plan) {
   for (const Cluster &cluster : site_.fragment->clusters) {
     const Reg first = cluster.regs.first;
     const InputBinding *head = inputs[number(first)];
-    bool direct = head && !head->constant && (isVector(first) ? isVector(head->guest) : isGeneralScalar(head->guest)) &&
+    bool direct = head && !head->constant && head->lane < 0 &&
+                  (isVector(first) ? isVector(head->guest) : isGeneralScalar(head->guest)) &&
                   (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment;
     for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
       const InputBinding *input = inputs[number(first + n)];
       const OutputBinding *output = outputs[number(first + n)];
-      direct = input && !input->constant && input->guest == head->guest + n;
+      direct = input && !input->constant && input->lane < 0 && input->guest == head->guest + n;
       if (direct && cluster.written)
         direct = output && output->guest == input->guest && sourcesOf(input->guest) == 1;
       else if (direct && output)
@@ -342,7 +343,9 @@ bool Writer::load(CodeSequence &code, unsigned slot, Reg reg) {
 Result<void> Writer::writeOutputs(CodeSequence &code) {
   for (const OutputBinding &output : plan_.results) {
     const Reg from = plan_.map(output.fragment);
-    if (output.guest == Reg::Scc)
+    if (output.lane >= 0)
+      glue_.writeLane(code, output.guest, static_cast<unsigned>(output.lane), from);
+    else if (output.guest == Reg::Scc)
       glue_.add(code, GlueOp::RestoreScc, from);
     else
       LUTHIER_TRY(glue_.move(code, output.guest, from));
@@ -389,6 +392,8 @@ Result<PlacedSite> Writer::write() {
     const Reg to = plan_.map(copy.fragment);
     if (copy.constant)
       glue_.constant(in, to, copy.value);
+    else if (copy.lane >= 0)
+      glue_.readLane(in, to, copy.guest, static_cast<unsigned>(copy.lane));
     else
       LUTHIER_TRY(glue_.move(in, to, copy.guest));
   }

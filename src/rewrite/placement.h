@@ -27,11 +27,13 @@ struct InputBinding {
   bool constant = false;
   uint32_t value = 0;
   Reg guest{};
+  int lane = -1; ///< of the vector register `guest`; -1: all of it
 };
 /// A register of the guest that gets 32 bits of a fragment's.
 struct OutputBinding {
   Reg fragment{};
   Reg guest{};
+  int lane = -1;
 };
 
 struct Site {

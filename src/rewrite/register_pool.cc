@@ -64,11 +64,9 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   return pool;
 }
 
-RegRange RegisterPool::reserveScalars(unsigned count, unsigned least) {
+Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   const unsigned alignment = count > 2 ? 4 : count;
-  for (unsigned n = least; n + count <= target_->sgprs; ++n) {
-    if (n % alignment)
-      continue;
+  for (unsigned n = (least + alignment - 1) / alignment * alignment; n + count <= target_->sgprs; n += alignment) {
     bool free = true;
     for (unsigned i = 0; i < count; ++i)
       free &= usable_.contains(sgpr(n + i));
@@ -78,24 +76,29 @@ RegRange RegisterPool::reserveScalars(unsigned count, unsigned least) {
     usable_.erase(range);
     reserved_.insert(range);
     use(range);
-    return range;
+    return {range};
   }
-  return {};
+  if (laneHome_.empty())
+    laneHome_ = reserveVector();
+  constexpr unsigned kLanes = 32; // of the smallest wave
+  if (laneHome_.empty() || lanesUsed_ + count > kLanes)
+    return {};
+  const Home home{laneHome_, true, static_cast<uint8_t>(lanesUsed_)};
+  lanesUsed_ += count;
+  return home;
 }
 
-RegRange RegisterPool::reserveVectors(unsigned count) {
-  for (unsigned n = 0; n + count <= target_->vgprs; ++n) {
-    bool free = true;
-    for (unsigned i = 0; i < count; ++i)
-      free &= usable_.contains(vgpr(n + i));
-    if (!free)
-      continue;
-    const RegRange range{vgpr(n), static_cast<uint16_t>(count)};
-    usable_.erase(range);
-    reserved_.insert(range);
-    use(range);
-    return range;
-  }
+RegRange RegisterPool::reserveVector() {
+  for (const bool anywhere : {false, true})
+    for (unsigned n = original_.vgprs; n < target_->vgprs; ++n) {
+      const Reg reg = vgpr(n);
+      if (reserved_.contains(reg) || (!anywhere && !usable_.contains(reg)))
+        continue;
+      usable_.erase(reg);
+      reserved_.insert(reg);
+      use({reg, 1});
+      return {reg, 1};
+    }
   return {};
 }
 

@@ -11,6 +11,21 @@
 
 namespace luthier::rewrite {
 
+/// Where something is kept for the whole kernel: in registers, or, where there are too few scalar ones, in lanes of a
+/// vector register, one per dword.
+struct Home {
+  RegRange regs; ///< scalar or vector ones; the vector register if `lanes`
+  bool lanes = false;
+  uint8_t lane = 0; ///< the first
+  bool empty() const { return regs.empty(); }
+  /// The part from a dword on.
+  Home from(unsigned dword, unsigned count) const {
+    if (lanes)
+      return {regs, true, static_cast<uint8_t>(lane + dword)};
+    return {{regs.first + dword, static_cast<uint16_t>(count)}};
+  }
+};
+
 class RegisterPool {
 public:
   /// `touched`: all registers that code of the kernel may use; `open`: it may call code that is not known, which may
@@ -19,8 +34,9 @@ public:
                                      const RegSet &touched, bool open);
 
   /// Consecutive registers for the whole kernel, from number `least` on; none when there is no room.
-  RegRange reserveScalars(unsigned count, unsigned least);
-  RegRange reserveVectors(unsigned count);
+  Home reserveScalars(unsigned count, unsigned least);
+  /// Beyond the next step of occupancy if it must be.
+  RegRange reserveVector();
 
   /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
   /// new.
@@ -53,6 +69,8 @@ private:
   RegSet beyondAccumulators_;
   RegSet lendable_;
   RegSet reserved_;
+  RegRange laneHome_; ///< a vector register that keeps scalar values
+  unsigned lanesUsed_ = 0;
   RegSet used_;
 };
 

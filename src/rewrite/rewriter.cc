@@ -246,35 +246,39 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
   const Insertion &insertion = insertions_[n];
   const hook::Fragment &fragment = *prepared_[n].fragment->fragment;
   site.fragment = prepared_[n].fragment;
-  const auto fromRegisters = [&](const hook::Port &port, RegRange guest) {
+  const auto fromHome = [&](const hook::Port &port, const Home &home) {
     for (unsigned i = 0; i < port.regs.count; ++i)
-      site.inputs.push_back({.fragment = port.regs.first + i, .guest = guest.first + i});
+      if (home.lanes)
+        site.inputs.push_back(
+            {.fragment = port.regs.first + i, .guest = home.regs.first, .lane = home.lane + static_cast<int>(i)});
+      else
+        site.inputs.push_back({.fragment = port.regs.first + i, .guest = home.regs.first + i});
   };
-  const auto home = [&](const hook::Port &port) -> RegRange {
+  const auto home = [&](const hook::Port &port) -> Home {
     switch (port.kind) {
     case hook::Port::Kind::WaveVariable:
-      return {entry_->waveRegisters().first + waveOffsets_.at({insertion.module.get(), port.index}), port.regs.count};
+      return entry_->waveRegisters().from(waveOffsets_.at({insertion.module.get(), port.index}), port.regs.count);
     case hook::Port::Kind::LaunchBlock:
       return entry_->launchBlock(
           static_cast<unsigned>(std::ranges::find(blockModules_, insertion.module) - blockModules_.begin()));
     case hook::Port::Kind::Launch:
       return entry_->valueOf(static_cast<hook::LaunchValue>(port.launch));
     default:
-      return port.guest;
+      return {port.guest};
     }
   };
   for (const hook::Port &port : fragment.inputs) {
     if (port.kind == hook::Port::Kind::Register)
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
     if (port.kind != hook::Port::Kind::Parameter) {
-      fromRegisters(port, home(port));
+      fromHome(port, home(port));
       continue;
     }
     ResolvedArgument argument = prepared_[n].arguments[port.index];
     if (insertion.arguments[port.index].kind == Argument::Kind::Pc)
       argument = LUTHIER_TRY(resolveOne(insertion, port.index, at));
     if (argument.launch) {
-      fromRegisters(port, entry_->valueOf(*argument.launch));
+      fromHome(port, entry_->valueOf(*argument.launch));
       continue;
     }
     const auto part = std::ranges::find(argument.parts, port.part, &ResolvedArgument::Part::part);
@@ -282,24 +286,31 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       return makeError("the compiled hook asks for a part of argument {} that it does not have", port.index);
     for (unsigned i = 0; i < port.regs.count; ++i) {
       const Word &word = part->words[i];
-      site.inputs.push_back({port.regs.first + i, word.constant, word.value, word.reg});
+      site.inputs.push_back({port.regs.first + i, word.constant, word.value, word.reg, -1});
     }
   }
   for (const hook::Port &port : fragment.outputs) {
-    RegRange to = home(port);
-    if (port.kind == hook::Port::Kind::Result) {
-      if (insertion.result.empty())
-        continue;
-      to = insertion.result;
-    } else if (port.kind == hook::Port::Kind::Register)
+    Home to;
+    if (port.kind != hook::Port::Kind::Result)
+      to = home(port);
+    else if (insertion.result.empty())
+      continue;
+    else
+      to = {insertion.result};
+    if (to.lanes) {
+      for (unsigned i = 0; i < port.regs.count; ++i)
+        site.outputs.push_back({port.regs.first + i, to.regs.first, to.lane + static_cast<int>(i)});
+      continue;
+    }
+    if (port.kind == hook::Port::Kind::Register)
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
     for (unsigned i = 0; i < port.regs.count; ++i) {
-      const Reg guest = to.first + i;
+      const Reg guest = to.regs.first + i;
       if (isVector(port.regs.first) && !isVector(guest) && !isAccumulator(guest))
         return makeError("a value per lane cannot be put into {}", toString(guest));
       if ((guest == Reg::ExecLo || guest == Reg::ExecHi) && fragment.kind == hook::HookKind::Lane)
         return makeError("only a hook that runs once per wave can set EXEC");
-      site.outputs.push_back({port.regs.first + i, guest});
+      site.outputs.push_back({port.regs.first + i, guest, -1});
     }
   }
   return {};

@@ -7,40 +7,15 @@
 namespace luthier::hsa::test {
 namespace {
 
-/// An executable as an application makes it, through ROCr's public functions.
-struct AppExecutable {
-  AppExecutable(Agent gpu) : elf(readFile(KERNELS)) {
-    EXPECT_EQ(hsa_code_object_reader_create_from_memory(elf.data(), elf.size(), &reader), HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &handle),
-              HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa_executable_load_agent_code_object(handle, gpu.raw(), reader, nullptr, nullptr), HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa_executable_freeze(handle, nullptr), HSA_STATUS_SUCCESS);
-    hsa_executable_symbol_t symbol = {};
-    const hsa_agent_t agent = gpu.raw();
-    EXPECT_EQ(hsa_executable_get_symbol_by_name(handle, "count.kd", &agent, &symbol), HSA_STATUS_SUCCESS);
-    EXPECT_EQ(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernelObject),
-              HSA_STATUS_SUCCESS);
-    // Nothing that the application gave is there any more.
-    EXPECT_EQ(hsa_code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
-    std::ranges::fill(elf, std::byte{0xff});
-  }
-  void destroy() { EXPECT_EQ(hsa_executable_destroy(handle), HSA_STATUS_SUCCESS); }
-
-  std::vector<std::byte> elf;
-  hsa_code_object_reader_t reader = {};
-  hsa_executable_t handle = {};
-  uint64_t kernelObject = 0;
-};
-
 using CodeCaptureTest = HsaTest;
 
 TEST_F(CodeCaptureTest, FindsObjectFunctionAndInstructionByAddress) {
   AppExecutable executable(gpu());
   CodeCapture &capture = Interceptor::instance().code();
-  const SharedCode code = capture.find(executable.kernelObject);
+  const SharedCode code = capture.find(executable.kernelObject());
   ASSERT_TRUE(code);
-  EXPECT_EQ(code->executable().handle, executable.handle.handle);
-  const object::Symbol *kernel = code->kernelOf(executable.kernelObject);
+  EXPECT_EQ(code->executable().handle, executable.raw().handle);
+  const object::Symbol *kernel = code->kernelOf(executable.kernelObject());
   ASSERT_TRUE(kernel);
   EXPECT_EQ(kernel->name, "count");
 
@@ -62,13 +37,13 @@ TEST_F(CodeCaptureTest, FindsObjectFunctionAndInstructionByAddress) {
 TEST_F(CodeCaptureTest, ForgetsWhatIsUnloadedButNotForThoseWhoHoldIt) {
   AppExecutable executable(gpu());
   CodeCapture &capture = Interceptor::instance().code();
-  const SharedCode held = capture.find(executable.kernelObject);
+  const SharedCode held = capture.find(executable.kernelObject());
   ASSERT_TRUE(held);
   const size_t before = capture.all().size();
   executable.destroy();
   EXPECT_EQ(capture.all().size(), before - 1);
-  EXPECT_FALSE(capture.find(executable.kernelObject));
-  EXPECT_THAT(errorOf(Instr::at(capture, executable.kernelObject)), testing::HasSubstr("no code is loaded at 0x"));
+  EXPECT_FALSE(capture.find(executable.kernelObject()));
+  EXPECT_THAT(errorOf(Instr::at(capture, executable.kernelObject())), testing::HasSubstr("no code is loaded at 0x"));
   ASSERT_TRUE(held->object());
   EXPECT_TRUE(held->object()->find("count"));
 }

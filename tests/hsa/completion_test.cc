@@ -1,5 +1,6 @@
 // Kernel completions: everybody is told, the application last.
 #include "fixture.h"
+#include "hsa/queue_interception.h"
 
 #include <atomic>
 #include <thread>
@@ -110,6 +111,33 @@ TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {
   ASSERT_TRUE(done.waitFor(0));
   EXPECT_EQ(*counter, 2u);
   EXPECT_EQ(calls, 2);
+}
+
+// A destroyed queue takes with it what it has not done. Nobody is told of that, and nobody waits for it.
+TEST_F(CompletionTest, DestroyedQueueIsNotAwaited) {
+  std::atomic<unsigned> calls = 0;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  auto *counter = kernels.shared<uint64_t>();
+  const AppSignal never(1), first(1), last(1);
+  AppQueue doomed(gpu(), 64), other(gpu(), 64);
+  doomed.submit(kernels.dispatch("count", first, 1, counter));
+  ASSERT_TRUE(first.waitFor(0));
+  waitUntil([&] { return interceptor().queues().awaitedCompletions() == 0; });
+  // Behind the barrier: some in the real queue, and the last ones not even there.
+  doomed.submit(barrier({never}, {}));
+  for (int n = 0; n < 80; ++n)
+    doomed.submit(kernels.dispatch("count", last, 1, counter));
+  other.submit(barrier({never}, {}));
+  other.submit(kernels.dispatch("count", last, 1, counter));
+  EXPECT_GT(interceptor().queues().awaitedCompletions(), 50u);
+  doomed.destroy();
+  waitUntil([&] { return interceptor().queues().awaitedCompletions() == 1; }); // that of the other queue
+  EXPECT_EQ(calls, 1u);
+  EXPECT_EQ(last.load(), 1);
+  never.store(0);
+  ASSERT_TRUE(last.waitFor(0));
+  EXPECT_EQ(calls, 2u);
+  EXPECT_EQ(*counter, 2u);
 }
 
 TEST_F(CompletionTest, ManyThreadsManyKernels) {

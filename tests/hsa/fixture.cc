@@ -1,5 +1,7 @@
 #include "fixture.h"
 
+#include <hsa/amd_hsa_signal.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <thread>
@@ -139,6 +141,28 @@ uint64_t AppQueue::submit(const AqlPacket &packet) {
   return index;
 }
 
+AppExecutable::AppExecutable(Agent gpu) {
+  std::vector<std::byte> elf = readFile(KERNELS);
+  hsa_code_object_reader_t reader = {};
+  EXPECT_EQ(hsa_code_object_reader_create_from_memory(elf.data(), elf.size(), &reader), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_create_alt(HSA_PROFILE_FULL, HSA_DEFAULT_FLOAT_ROUNDING_MODE_DEFAULT, nullptr, &handle_),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_load_agent_code_object(handle_, gpu.raw(), reader, nullptr, nullptr), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_freeze(handle_, nullptr), HSA_STATUS_SUCCESS);
+  hsa_executable_symbol_t symbol = {};
+  const hsa_agent_t agent = gpu.raw();
+  EXPECT_EQ(hsa_executable_get_symbol_by_name(handle_, "count.kd", &agent, &symbol), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_executable_symbol_get_info(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernelObject_),
+            HSA_STATUS_SUCCESS);
+  EXPECT_EQ(hsa_code_object_reader_destroy(reader), HSA_STATUS_SUCCESS);
+  std::ranges::fill(elf, std::byte{0xff});
+}
+
+void AppExecutable::destroy() {
+  if (handle_.handle)
+    EXPECT_EQ(hsa_executable_destroy(std::exchange(handle_, {})), HSA_STATUS_SUCCESS);
+}
+
 AppSignal::AppSignal(hsa_signal_value_t value) {
   EXPECT_EQ(hsa_signal_create(value, 0, nullptr, &signal_), HSA_STATUS_SUCCESS);
 }
@@ -149,7 +173,8 @@ bool AppSignal::waitFor(hsa_signal_value_t value) const {
          value)
     if (std::chrono::steady_clock::now() > end)
       return false;
-  return true;
+  // The same once more where ThreadSanitizer sees it: ROCr is not built for it, and the kernel's results are read next.
+  return __atomic_load_n(&reinterpret_cast<amd_signal_t *>(signal_.handle)->value, __ATOMIC_ACQUIRE) <= value;
 }
 
 } // namespace luthier::hsa::test

@@ -122,6 +122,21 @@ private:
   hsa_queue_t *queue_ = nullptr;
 };
 
+/// The kernels of kernels.hip as an application loads them, through ROCr's public functions. What it was loaded from is
+/// gone at once.
+class AppExecutable {
+public:
+  explicit AppExecutable(Agent gpu);
+  ~AppExecutable() { destroy(); }
+  hsa_executable_t raw() const { return handle_; }
+  uint64_t kernelObject() const { return kernelObject_; } ///< that of `count`
+  void destroy();
+
+private:
+  hsa_executable_t handle_ = {};
+  uint64_t kernelObject_ = 0;
+};
+
 /// A signal of the application.
 class AppSignal {
 public:

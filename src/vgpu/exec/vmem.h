@@ -15,6 +15,14 @@
 
 #define LUTHIER_GUEST_ACCESS __attribute__((no_sanitize("thread")))
 
+// A whole block is read even for a few lanes, which is harmless where all of it is accessible. AddressSanitizer knows
+// of smaller things inside (a variable on the host's stack that ROCr copies from), so there only active lanes are read.
+#if defined(__has_feature) && __has_feature(address_sanitizer)
+#define LUTHIER_READS_INACTIVE_LANES 0
+#else
+#define LUTHIER_READS_INACTIVE_LANES 1
+#endif
+
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 // Guest memory has no type, and HSA runs with unaligned access enabled (SH_MEM_CONFIG.ALIGNMENT_MODE).
@@ -411,6 +419,8 @@ template <Data D>
 
 /// Loads a block that EXEC's lanes share, when all of it may be accessed.
 template <Data D> [[gnu::always_inline]] inline bool loadCoalesced(Wave &w, const Inst *i, u64 exec, u64 block) {
+  if (!LUTHIER_READS_INACTIVE_LANES && exec != ~0ull)
+    return false;
   if (!allowed(w, block, N * bytesOf(D))) [[unlikely]]
     return false;
   if (exec == ~0ull) {
