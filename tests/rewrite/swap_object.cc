@@ -108,7 +108,7 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
   std::unique_ptr<Rewriter> rewriter;
   const bool usesRewriter = options_.mode >= SwapMode::Identity;
   if (usesRewriter)
-    rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler));
+    rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler, LaunchBlocks::Variables));
 
   for (const object::Symbol &kernel : object.kernels()) {
     nlohmann::json account{{"name", kernel.name}};

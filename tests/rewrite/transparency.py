@@ -10,6 +10,7 @@ must end in the same way and print the same; every kernel must have been rewritt
   --strict              the virtual GPU checks waits (luthier run --strict-waits)
   --gpu NAMES           virtual GPUs (gfx90a)
   --timeout SECONDS     of the swapped run
+  --exact               in mode count, before every instruction: the sum must be what the virtual GPU itself counted
   --differs             the swapped run must not end well: a control
   --report FILE         keep the tool's account there
 Last line of output: a summary. Exit code 77: APP asks to be skipped.
@@ -34,6 +35,7 @@ parser.add_argument("--phase", default="0")
 parser.add_argument("--gpu", default="gfx90a")
 parser.add_argument("--timeout", type=float, default=3600)
 parser.add_argument("--strict", action="store_true")
+parser.add_argument("--exact", action="store_true")
 parser.add_argument("--differs", action="store_true")
 parser.add_argument("app", nargs="+")
 options = parser.parse_args()
@@ -50,7 +52,8 @@ def run(environment, flags=(), timeout=None):
     return done.returncode, re.sub(r"[0-9.]+ ms", "T ms", done.stdout), done.stderr, time.time() - begin
 
 
-native = run({})
+statistics = tempfile.mktemp(suffix=".json")
+native = run({}, ["--stats", statistics] if options.exact else [])
 if native[0] == 77:
     print(native[1])
     sys.exit(77)
@@ -64,7 +67,8 @@ swapped = run({
 print(swapped[1] + swapped[2])
 try:
     with open(report) as file:
-        objects = json.load(file)["objects"]
+        account = json.load(file)
+        objects = account["objects"]
 except OSError as error:
     sys.exit(f"FAIL: the tool was not loaded ({error})")
 if not options.report:
@@ -83,6 +87,15 @@ if options.differs:
 elif native[:2] != swapped[:2]:
     problems.append(f"natively it ended with {native[0]} and printed\n{native[1]}{native[2]}\n"
                     f"rewritten it ended with {swapped[0]}")
+if options.exact:
+    with open(statistics) as file:
+        # ROCr's own kernels are not loaded by the application.
+        expected = sum(dispatch["lane_instructions"] for dispatch in json.load(file)["dispatches"]
+                       if not dispatch["kernel"].startswith("rocr_blit"))
+    os.remove(statistics)
+    print(f"{account.get('counted')} instructions of active lanes counted by hooks, {expected} by the virtual GPU")
+    if account.get("counted") != expected or not expected:
+        problems.append("the counts differ")
 total = lambda key: sum(kernel.get(key, 0) for kernel in kernels)
 print(f"{options.mode} {options.form} {options.position} every {options.every}{' strict' if options.strict else ''}: "
       f"{len(kernels)} kernels, {total('placed')} of {total('asked')} hooks placed, {total('saved')} registers saved, "
