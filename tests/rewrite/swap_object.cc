@@ -35,6 +35,9 @@ Result<SwapOptions> SwapOptions::fromEnvironment() {
   options.after = LUTHIER_TRY(env::choice("LUTHIER_SWAP_POSITION", {"before", "after"}, 0)) == 1;
   options.every = LUTHIER_TRY(env::number("LUTHIER_SWAP_EVERY", 1, 1));
   options.phase = LUTHIER_TRY(env::number("LUTHIER_SWAP_PHASE", 0));
+  options.first = LUTHIER_TRY(env::number("LUTHIER_SWAP_FIRST", 0));
+  options.last = LUTHIER_TRY(env::number("LUTHIER_SWAP_LAST", UINT64_MAX));
+  options.kernel = env::text("LUTHIER_SWAP_KERNEL").value_or("");
   options.hooks = env::text("LUTHIER_SWAP_HOOKS").value_or("");
   if (options.usesHooks() && options.hooks.empty())
     return makeError("LUTHIER_SWAP_HOOKS names no bitcode");
@@ -57,7 +60,7 @@ struct Swapper::Impl {
   Result<std::vector<Insertion>> insertions(Rewriter &rewriter, const object::Symbol &kernel,
                                             const SwapOptions &options) const {
     std::vector<Insertion> list;
-    if (!options.usesHooks())
+    if (!options.usesHooks() || kernel.name.find(options.kernel) == std::string_view::npos)
       return list;
     uint64_t place = 0;
     for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
@@ -65,7 +68,8 @@ struct Swapper::Impl {
       for (const Instr &instr : function->instrs()) {
         if (options.after && !hasAfter(instr))
           continue;
-        if (place++ % options.every != options.phase % options.every)
+        const uint64_t number = place++;
+        if (number % options.every != options.phase % options.every || number < options.first || number > options.last)
           continue;
         Insertion &insertion = list.emplace_back();
         insertion.position = options.after ? Position::After : Position::Before;
@@ -73,7 +77,7 @@ struct Swapper::Impl {
         insertion.address = instr.address();
         insertion.module = module;
         insertion.hook = hook->name;
-        insertion.arguments = arguments(place);
+        insertion.arguments = arguments(number);
       }
     }
     return list;
