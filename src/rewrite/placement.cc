@@ -88,13 +88,14 @@ struct Plan {
   std::optional<Reg> lanes;              ///< a VGPR that keeps lent SGPRs
   bool lanesLent = false;                ///< it had to be saved itself, in all lanes
   std::optional<Reg> lanesExec;          ///< EXEC while that is done
+  std::optional<Reg> lanesBase;          ///< and the spill area's offset
   RegSet used;
   bool wait = false;
 };
 
 class Planner {
 public:
-  Planner(const Glue &glue, const RegisterPool &pool, const SpillArea &spill, const Site &site)
+  Planner(const Glue &glue, RegisterPool &pool, const SpillArea &spill, const Site &site)
       : glue_(glue), pool_(pool), spill_(spill), site_(site), fragment_(*site.fragment->fragment) {}
 
   Result<Plan> plan();
@@ -102,10 +103,11 @@ public:
 private:
   Result<Plan> attempt(bool wait);
   void bind(Plan &plan);
+  Result<void> lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const;
   bool wave64() const { return glue_.waveSize() == 64; }
 
   const Glue &glue_;
-  const RegisterPool &pool_;
+  RegisterPool &pool_;
   const SpillArea &spill_;
   const Site &site_;
   const hook::Fragment &fragment_;
@@ -175,6 +177,38 @@ void Planner::bind(Plan &plan) {
       plan.results.push_back(output);
 }
 
+/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else, with
+/// registers that need not be saved.
+Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const {
+  plan.lanes = allocation.lendVector();
+  if (!plan.lanes)
+    return makeError("no vector register is there to keep scalar ones in");
+  plan.lanesLent = true;
+  RegSet dead; // special registers that nobody needs here
+  for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
+    if (!site_.live.active.contains(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
+        !excluded.contains(reg))
+      dead.insert(reg);
+  const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
+    where = allocation.take(Reg::S0, count, count, false);
+    for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
+      if (!where && (count == 1 ? dead.contains(reg)
+                                : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+        where = reg;
+        dead.erase({reg, static_cast<uint16_t>(count)});
+      }
+    if (!where)
+      return makeError("all registers are in use: none is left to keep {} in", what);
+    return {};
+  };
+  LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
+  if (plan.lentVectors.size() < pool_.freeAccumulators().size())
+    return {};
+  if (!spill_.available)
+    return makeError("a vector register would have to be saved: {}", spill_.reason);
+  return take(plan.lanesBase, 1, "the address of saved registers");
+}
+
 Result<Plan> Planner::attempt(bool wait) {
   Plan plan;
   plan.wait = wait;
@@ -197,32 +231,19 @@ Result<Plan> Planner::attempt(bool wait) {
   RegSet lendable = anyBusy ? RegSet() : pool_.lendable();
   Allocation allocation(glue_.target(), free, lendable, excluded);
 
-  // EXEC first, and what else must be there before anything can be lent.
-  RegSet lastResort; // special registers that are dead and that the hook leaves alone
-  for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
-    if (!site_.live.active.contains(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
-        !excluded.contains(reg))
-      lastResort.insert(reg);
-  const auto special = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
-    where = allocation.take(Reg::S0, count, count, false);
-    for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where && (count == 1 ? lastResort.contains(reg)
-                                : reg == Reg::VccLo && lastResort.contains(reg) && lastResort.contains(reg + 1))) {
-        where = reg;
-        lastResort.erase({reg, static_cast<uint16_t>(count)});
-      }
+  const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
+    where = allocation.take(Reg::S0, count, count, true);
     if (!where)
-      return makeError("no scalar register is free to keep {} in", what);
+      return makeError("no scalar register is there to keep {} in", what);
     return {};
   };
   const unsigned mask = wave64() ? 2 : 1;
   if (oneLane)
-    LUTHIER_TRY(special(plan.exec, mask, "EXEC"));
+    LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
   if (fragment_.writes.contains(Reg::Scc) && site_.live.active.contains(Reg::Scc))
-    LUTHIER_TRY(special(plan.scc, 1, "SCC"));
+    LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
 
   // Vector registers.
-  size_t before = 0;
   for (const Cluster *cluster : open_) {
     if (!isVector(cluster->regs.first))
       continue;
@@ -232,25 +253,18 @@ Result<Plan> Planner::attempt(bool wait) {
       return makeError("not enough vector registers for {} in a row", cluster->regs.count);
     plan.map.set(cluster->regs, *to);
   }
-  plan.lentVectors = allocation.lent();
-  before = plan.lentVectors.size();
+  const size_t lentVectors = static_cast<size_t>(std::ranges::count_if(allocation.lent(), isVector));
   const size_t accumulators = pool_.freeAccumulators().size();
-  if (plan.lentVectors.size() > accumulators) {
+  if (lentVectors > accumulators) {
     if (!spill_.available)
-      return makeError("{} vector registers would have to be saved: {}", plan.lentVectors.size(), spill_.reason);
-    LUTHIER_TRY(special(plan.spillBase, 1, "the address of saved registers"));
+      return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+    LUTHIER_TRY(keep(plan.spillBase, 1, "the address of saved registers"));
   }
 
   // Scalar registers.
   const auto wants = [&](Reg low, Reg high) {
     return (fragment_.writes.contains(low) && site_.live.active.contains(low)) ||
            (fragment_.writes.contains(high) && site_.live.active.contains(high));
-  };
-  const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
-    where = allocation.take(Reg::S0, count, count, true);
-    if (!where)
-      return makeError("no scalar register is there to keep {} in", what);
-    return {};
   };
   if (wants(Reg::VccLo, Reg::VccHi))
     LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
@@ -266,22 +280,20 @@ Result<Plan> Planner::attempt(bool wait) {
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
     plan.map.set(cluster->regs, *to);
   }
-  plan.lentScalars.assign(allocation.lent().begin() + static_cast<long>(before), allocation.lent().end());
+  for (Reg reg : allocation.lent())
+    (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
   if (plan.lentScalars.size() > glue_.waveSize())
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
   if (!plan.lentScalars.empty()) {
     plan.lanes = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
     if (!plan.lanes) {
-      plan.lanes = allocation.lendVector();
-      if (!plan.lanes)
-        return makeError("no vector register is there to keep scalar ones in");
-      plan.lanesLent = true;
-      LUTHIER_TRY(special(plan.lanesExec, mask, "EXEC"));
-      if (before >= accumulators) {
-        if (!spill_.available)
-          return makeError("a vector register would have to be saved: {}", spill_.reason);
-        if (!plan.spillBase)
-          LUTHIER_TRY(special(plan.spillBase, 1, "the address of saved registers"));
+      const Plan before = plan;
+      if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
+        plan = before;
+        const RegRange last = pool_.lastResort();
+        if (last.empty())
+          return lent.error();
+        plan.lanes = last.first;
       }
     }
   }
@@ -299,8 +311,8 @@ public:
 
 private:
   /// Where the n-th lent vector register is kept.
-  void store(CodeSequence &code, unsigned slot, Reg reg);
-  bool load(CodeSequence &code, unsigned slot, Reg reg); ///< whether it must be waited for
+  void store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base);
+  bool load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base); ///< whether it must be waited for
   bool outputIs(Reg guest) const {
     return std::ranges::any_of(site_.outputs, [&](const OutputBinding &o) { return o.guest == guest; });
   }
@@ -314,7 +326,7 @@ private:
   const Plan &plan_;
 };
 
-void Writer::store(CodeSequence &code, unsigned slot, Reg reg) {
+void Writer::store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
   const RegSet accumulators = pool_.freeAccumulators();
   unsigned n = 0;
   for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
@@ -325,10 +337,10 @@ void Writer::store(CodeSequence &code, unsigned slot, Reg reg) {
     }
   const unsigned place = slot - n;
   spill_.slots = std::max(spill_.slots, place + 1);
-  glue_.scratch(code, GlueOp::ScratchStore, reg, *plan_.spillBase, place * 4);
+  glue_.scratch(code, GlueOp::ScratchStore, reg, *base, place * 4);
 }
 
-bool Writer::load(CodeSequence &code, unsigned slot, Reg reg) {
+bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
   const RegSet accumulators = pool_.freeAccumulators();
   unsigned n = 0;
   for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
@@ -336,7 +348,7 @@ bool Writer::load(CodeSequence &code, unsigned slot, Reg reg) {
       glue_.add(code, GlueOp::AccumulatorRead, reg, agpr(a));
       return false;
     }
-  glue_.scratch(code, GlueOp::ScratchLoad, reg, *plan_.spillBase, (slot - n) * 4);
+  glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, (slot - n) * 4);
   return true;
 }
 
@@ -363,24 +375,27 @@ Result<PlacedSite> Writer::write() {
   }
   if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
     glue_.add(in, GlueOp::IndexOff);
+
+  // Scalar registers that are lent, and the vector register that keeps them.
+  const unsigned lanesSlot = static_cast<unsigned>(plan_.lentVectors.size());
+  if (plan_.lanesLent) {
+    if (plan_.lanesBase)
+      glue_.constant(in, *plan_.lanesBase, spill_.base);
+    glue_.add(in, GlueOp::SaveExec, *plan_.lanesExec);
+    glue_.add(in, GlueOp::ExecAll);
+    store(in, lanesSlot, *plan_.lanes, plan_.lanesBase);
+    glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
+  }
+  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
+    glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
+
   if (plan_.scc)
     glue_.add(in, GlueOp::SaveScc, *plan_.scc);
   for (const InputBinding &copy : plan_.copies)
     if (!copy.constant && copy.guest == Reg::Scc && !isVector(copy.fragment))
       glue_.add(in, GlueOp::SaveScc, plan_.map(copy.fragment));
-
-  // Scalar registers that are lent, and the vector register that keeps them.
-  const unsigned lanesSlot = static_cast<unsigned>(plan_.lentVectors.size());
   if (plan_.spillBase)
     glue_.constant(in, *plan_.spillBase, spill_.base);
-  if (plan_.lanesLent) {
-    glue_.add(in, GlueOp::SaveExec, *plan_.lanesExec);
-    glue_.add(in, GlueOp::ExecAll);
-    store(in, lanesSlot, *plan_.lanes);
-    glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
-  }
-  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
-    glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
   if (plan_.vcc)
     glue_.add(in, GlueOp::SaveVcc, *plan_.vcc);
   if (plan_.m0)
@@ -402,7 +417,7 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::ExecOne);
   }
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    store(in, n, plan_.lentVectors[n]);
+    store(in, n, plan_.lentVectors[n], plan_.spillBase);
   for (const InputBinding &copy : plan_.copies) {
     if (!isVector(copy.fragment))
       continue;
@@ -425,7 +440,7 @@ Result<PlacedSite> Writer::write() {
   }
   bool loads = false;
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    loads |= load(out, n, plan_.lentVectors[n]);
+    loads |= load(out, n, plan_.lentVectors[n], plan_.spillBase);
   if (plan_.exec)
     glue_.add(out, GlueOp::RestoreExec, *plan_.exec);
   if (plan_.vcc && !outputIs(Reg::VccLo))
@@ -434,16 +449,16 @@ Result<PlacedSite> Writer::write() {
     glue_.add(out, GlueOp::RestoreM0, *plan_.m0);
   if (!lane)
     LUTHIER_TRY(writeOutputs(out));
+  if (plan_.scc && !outputIs(Reg::Scc))
+    glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
     glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
   if (plan_.lanesLent) {
     glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(out, GlueOp::ExecAll);
-    loads |= load(out, lanesSlot, *plan_.lanes);
+    loads |= load(out, lanesSlot, *plan_.lanes, plan_.lanesBase);
     glue_.add(out, GlueOp::RestoreExec, *plan_.lanesExec);
   }
-  if (plan_.scc && !outputIs(Reg::Scc))
-    glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
   if (loads || fragment_.pendingScalar)
     glue_.add(out, loads && fragment_.pendingScalar ? GlueOp::WaitBoth
                    : loads                          ? GlueOp::WaitVector

@@ -27,10 +27,10 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
 
   // What is allocated but never touched is as good as new, unless code that is not known may touch it.
   Counts &had = pool.original_;
-  had = {given.sgprs, given.vgprs, given.accVgprs};
+  had = {std::min<unsigned>(target.sgprs, descriptor.sgprs(target)), given.vgprs, given.accVgprs};
   if (!open) {
-    had.sgprs = std::min(given.sgprs, std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs),
-                                                         descriptor.initialSgprs(target).total));
+    had.sgprs =
+        std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs), descriptor.initialSgprs(target).total);
     had.vgprs = std::min(given.vgprs, std::max(countOf(touched, Reg::V0, target.vgprs), 3u));
     had.accVgprs = std::min(given.accVgprs, countOf(touched, Reg::A0, target.accVgprs));
   }
@@ -43,7 +43,7 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
                              .ldsBytes = 0,
                              .workgroupSize = 0};
   const isa::Headroom more = isa::headroom(target, use);
-  const unsigned sgprs = target.major >= 10 ? target.sgprs : std::min<unsigned>(target.sgprs, given.sgprs + more.sgprs);
+  const unsigned sgprs = target.major >= 10 ? target.sgprs : std::min<unsigned>(target.sgprs, std::max(had.sgprs, given.sgprs + more.sgprs));
   const unsigned vgprs = std::min<unsigned>(target.vgprs, had.vgprs + more.vgprs);
   for (unsigned n = had.sgprs; n < sgprs; ++n)
     pool.usable_.insert(sgpr(n));
@@ -100,6 +100,12 @@ RegRange RegisterPool::reserveVector() {
       return {reg, 1};
     }
   return {};
+}
+
+RegRange RegisterPool::lastResort() {
+  if (lastResort_.empty())
+    lastResort_ = reserveVector();
+  return lastResort_;
 }
 
 RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy,

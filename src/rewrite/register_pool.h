@@ -38,6 +38,9 @@ public:
   /// Beyond the next step of occupancy if it must be.
   RegRange reserveVector();
 
+  /// A vector register that is free everywhere, for when nothing else is: one for the whole kernel, whatever it costs.
+  RegRange lastResort();
+
   /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
   /// new.
   struct Free {
@@ -71,6 +74,7 @@ private:
   RegSet reserved_;
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
+  RegRange lastResort_;
   RegSet used_;
 };
 

@@ -202,7 +202,11 @@ RegSet VariantBuilder::touched() const {
       for (RegRange range : instr.writes())
         set.insert(range);
     }
-  return set & allocation_.registers;
+  // VCC and the like count as SGPRs of the kernel only if it uses them, so more may be in use than is sure to be there.
+  RegSet sure = allocation_.registers;
+  for (unsigned n = 0; n < target_.sgprs && n < descriptor_.sgprs(target_); ++n)
+    sure.insert(sgpr(n));
+  return set & sure;
 }
 
 /// What the hooks ask for that only the start of a wave can give.
@@ -429,6 +433,7 @@ Result<Rewrite> VariantBuilder::build() {
       open_ |= block.call == CallKind::Indirect || block.exit == Exit::Unknown ||
                (block.call == CallKind::Direct && !rewriter_.program->startingAt(block.callTarget));
   allocation_ = LUTHIER_TRY(analysis::allocationOf(object_, kernel_));
+  allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
   pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
@@ -491,7 +496,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
   // Resources: the descriptor and the note say the same.
   const RegisterPool::Counts counts = pool_->counts();
   const uint32_t specials = target_.major >= 10 ? 0 : 6;
-  const uint32_t sgprs = std::max(descriptor_.sgprs(target_), target_.major >= 10 ? 0 : counts.sgprs + specials);
+  const bool moreSgprs = target_.major < 10 && counts.sgprs > pool_->original().sgprs;
+  const uint32_t sgprs = std::max(descriptor_.sgprs(target_), moreSgprs ? counts.sgprs + specials : 0);
   LUTHIER_TRY(descriptor.setSgprs(target_, sgprs));
   uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file
   if (!target_.unifiedVgprs)
@@ -514,7 +520,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
   if (descriptor.kernargSize > metadata_.kernargSegmentSize && !variant.launchBlocks.empty())
     variant.metadata.kernargSegmentSize = descriptor.kernargSize;
-  variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
+  if (moreSgprs)
+    variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
   variant.metadata.vgprCount =
       std::max(metadata_.vgprCount,
                target_.unifiedVgprs && counts.accVgprs ? descriptor.accumOffset() + counts.accVgprs : counts.vgprs);
