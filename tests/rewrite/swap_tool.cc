@@ -77,7 +77,10 @@ public:
         .subscribe([this](hsa::PacketBatch &batch) {
           for (hsa::PacketBatch::Entry &entry : batch.entries)
             if (auto *dispatch = entry.packet.kernelDispatch())
-              dispatch->private_segment_size += moreScratch(dispatch->kernel_object);
+              if (const uint32_t more = moreScratch(dispatch->kernel_object)) {
+                log::debug("{} more bytes of scratch than {}", more, dispatch->private_segment_size);
+                dispatch->private_segment_size += more;
+              }
         })
         .keep();
   }
