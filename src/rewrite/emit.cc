@@ -60,6 +60,8 @@ Result<void> checkRelocations(const Variant &variant) {
       return makeError("the relocation at {:#x} is for variable {} of {}", relocation.offset, relocation.variable,
                        variant.variables.size());
     const UsedVariable &used = variant.variables[relocation.variable];
+    if (used.variable == UsedVariable::kLaunchBlock)
+      continue;
     if (const hook::Variable &variable = used.module->variables()[used.variable];
         variable.storage == hook::Storage::PerWave)
       return makeError("the relocation at {:#x} is for '{}', which lives in registers and has no address",
@@ -93,7 +95,8 @@ Result<void> check(const object::CodeObject &original, const Variant &variant) {
   if (variant.code.empty() || variant.code.size() % 4)
     return inKernel(makeError("{} bytes are no code", variant.code.size()));
   for (const UsedVariable &used : variant.variables)
-    if (!used.module || used.variable >= used.module->variables().size())
+    if (!used.module ||
+        (used.variable != UsedVariable::kLaunchBlock && used.variable >= used.module->variables().size()))
       return inKernel(makeError("variable {} of a module that has none of that number", used.variable));
   for (auto step : {checkFunctions, checkRelocations, checkRanges})
     if (auto ok = step(variant); !ok)

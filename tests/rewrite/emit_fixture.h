@@ -1,8 +1,8 @@
 // Objects and variants for the tests of emitting.
 #pragma once
 
-#include "assembler.h"
 #include "copy_variant.h"
+#include "isa/assembler.h"
 #include "rewrite/emit.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +48,7 @@ struct File {
 };
 
 inline std::vector<uint8_t> assembled(const object::CodeObject &object, std::string_view source) {
-  return must(vgpu::test::assemble(object.target(), source));
+  return must(isa::assemble(object.target(), source));
 }
 
 inline std::shared_ptr<const hook::HookModule> toolModule() {

@@ -153,12 +153,16 @@ TEST_F(EmitTest, DynamicSymbolsAreFoundByHash) {
 
 TEST_F(EmitTest, PerLaunchVariablesAreOneBlock) {
   Variant variant = must(copyOf(original_.object, original_.kernel("append"), must(original_->metadata())));
-  variant.variables = {used(module_, "launchB"), used(module_, "wave")};
+  variant.variables = {used(module_, "launchB"), used(module_, "wave"), {module_, UsedVariable::kLaunchBlock}};
+  variant.relocations = {{.offset = 4, .base = CodeRelocation::Base::Variable, .variable = 2}};
   const File merged(must(emitMerged(original_.object, {&variant, 1})));
+  const object::Relocation *block = merged->relocationAt(merged.kernel("append").address + 4);
+  ASSERT_TRUE(block);
   const object::Symbol *a = merged->find("launchA"), *b = merged->find("launchB");
   ASSERT_TRUE(a && b);
   const auto offsetOf = [&](std::string_view name) { return module_->findVariable(name)->offset; };
   EXPECT_EQ(b->address - a->address, offsetOf("launchB") - offsetOf("launchA"));
+  EXPECT_EQ(block->symbolAddress, a->address - offsetOf("launchA"));
   EXPECT_FALSE(merged->find("wave"));
   EXPECT_FALSE(merged->find("counter"));
 }

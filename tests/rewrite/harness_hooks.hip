@@ -4,6 +4,7 @@
 #include <luthier/hook.h>
 
 LUTHIER_DEVICE uint64_t luthierHarnessCount;
+LUTHIER_PER_LAUNCH uint64_t luthierHarnessLaunchCount;
 LUTHIER_DEVICE uint32_t luthierHarnessSink;
 
 LUTHIER_HOOK(lane) void emptyLane() {}

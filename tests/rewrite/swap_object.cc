@@ -30,11 +30,14 @@ bool hasAfter(const Instr &instr) { return instr.is(Property::Call) || !instr.is
 Result<SwapOptions> SwapOptions::fromEnvironment() {
   SwapOptions options;
   options.mode = static_cast<SwapMode>(
-      LUTHIER_TRY(env::choice("LUTHIER_SWAP_MODE", {"copy", "identity", "empty", "count", "hostile"}, 0)));
+      LUTHIER_TRY(env::choice("LUTHIER_SWAP_MODE", {"end", "copy", "identity", "empty", "count", "hostile"}, 1)));
   options.wave = LUTHIER_TRY(env::choice("LUTHIER_SWAP_FORM", {"lane", "wave"}, 0)) == 1;
   options.after = LUTHIER_TRY(env::choice("LUTHIER_SWAP_POSITION", {"before", "after"}, 0)) == 1;
   options.every = LUTHIER_TRY(env::number("LUTHIER_SWAP_EVERY", 1, 1));
   options.phase = LUTHIER_TRY(env::number("LUTHIER_SWAP_PHASE", 0));
+  options.first = LUTHIER_TRY(env::number("LUTHIER_SWAP_FIRST", 0));
+  options.last = LUTHIER_TRY(env::number("LUTHIER_SWAP_LAST", UINT64_MAX));
+  options.kernel = env::text("LUTHIER_SWAP_KERNEL").value_or("");
   options.hooks = env::text("LUTHIER_SWAP_HOOKS").value_or("");
   if (options.usesHooks() && options.hooks.empty())
     return makeError("LUTHIER_SWAP_HOOKS names no bitcode");
@@ -57,7 +60,7 @@ struct Swapper::Impl {
   Result<std::vector<Insertion>> insertions(Rewriter &rewriter, const object::Symbol &kernel,
                                             const SwapOptions &options) const {
     std::vector<Insertion> list;
-    if (!options.usesHooks())
+    if (!options.usesHooks() || kernel.name.find(options.kernel) == std::string_view::npos)
       return list;
     uint64_t place = 0;
     for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
@@ -65,7 +68,8 @@ struct Swapper::Impl {
       for (const Instr &instr : function->instrs()) {
         if (options.after && !hasAfter(instr))
           continue;
-        if (place++ % options.every != options.phase % options.every)
+        const uint64_t number = place++;
+        if (number % options.every != options.phase % options.every || number < options.first || number > options.last)
           continue;
         Insertion &insertion = list.emplace_back();
         insertion.position = options.after ? Position::After : Position::Before;
@@ -73,7 +77,7 @@ struct Swapper::Impl {
         insertion.address = instr.address();
         insertion.module = module;
         insertion.hook = hook->name;
-        insertion.arguments = arguments(place);
+        insertion.arguments = arguments(number);
       }
     }
     return list;
@@ -106,17 +110,20 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
   std::vector<Variant> variants;
   const object::Metadata metadata = LUTHIER_TRY(object.metadata());
   std::unique_ptr<Rewriter> rewriter;
-  if (options_.mode != SwapMode::Copy)
+  const bool usesRewriter = options_.mode >= SwapMode::Identity;
+  if (usesRewriter)
     rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler, LaunchBlocks::Variables));
 
   for (const object::Symbol &kernel : object.kernels()) {
     nlohmann::json account{{"name", kernel.name}};
     auto failed = [&](const Error &why) { account["error"] = why.message(); };
-    if (options_.mode == SwapMode::Copy) {
-      if (auto copy = copyOf(object, kernel, metadata))
-        variants.push_back(*std::move(copy));
+    if (!usesRewriter) {
+      auto variant = options_.mode == SwapMode::End ? variantWithCode(object, kernel, {0x00, 0x00, 0x81, 0xbf})
+                                                    : copyOf(object, kernel, metadata);
+      if (variant)
+        variants.push_back(*std::move(variant));
       else
-        failed(copy.error());
+        failed(variant.error());
     } else {
       auto insertions = impl_->insertions(*rewriter, kernel, options_);
       auto rewritten = insertions ? rewriter->rewrite(kernel, *insertions) : Result<Rewrite>(insertions.error());

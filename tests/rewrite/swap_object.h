@@ -13,6 +13,7 @@
 namespace luthier::rewrite::test {
 
 enum class SwapMode {
+  End,      ///< kernels that do nothing at all: shows that what is swapped in is what runs
   Copy,     ///< verbatim, without the rewriter (copy_variant.h)
   Identity, ///< rewritten without hooks
   Empty,    ///< a hook that does nothing, at every instruction
@@ -26,7 +27,9 @@ struct SwapOptions {
   bool after = false; ///< after each instruction instead of before it
   /// Of all places, every n-th gets a hook, beginning with the one numbered `phase`.
   uint64_t every = 1, phase = 0;
-  std::string hooks; ///< the bitcode of harness_hooks.hip
+  uint64_t first = 0, last = UINT64_MAX; ///< and only those with numbers from `first` to `last`
+  std::string kernel;                    ///< and only in kernels whose name contains this
+  std::string hooks;                     ///< the bitcode of harness_hooks.hip
 
   static Result<SwapOptions> fromEnvironment();
   bool usesHooks() const { return mode >= SwapMode::Empty; }

@@ -19,6 +19,7 @@
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 namespace luthier::rewrite::test {
@@ -42,6 +43,9 @@ public:
 
   void listen(hsa::Interceptor &interceptor) {
     using hsa::ApiId;
+    interceptor.executableDestroyed()
+        .subscribe([this](hsa_executable_t executable) { readCounters(executable.handle); })
+        .keep();
     interceptor
         .before<ApiId::hsa_code_object_reader_create_from_memory>(
             [this](const void *&memory, size_t &size, hsa_code_object_reader_t *&) {
@@ -73,13 +77,43 @@ public:
         .subscribe([this](hsa::PacketBatch &batch) {
           for (hsa::PacketBatch::Entry &entry : batch.entries)
             if (auto *dispatch = entry.packet.kernelDispatch())
-              dispatch->private_segment_size += moreScratch(dispatch->kernel_object);
+              if (const uint32_t more = moreScratch(dispatch->kernel_object)) {
+                log::debug("{} more bytes of scratch than {}", more, dispatch->private_segment_size);
+                dispatch->private_segment_size += more;
+              }
         })
         .keep();
   }
 
+  /// At the application's end: of all that is still loaded.
+  void finish() {
+    readCounters(0);
+    std::lock_guard lock(mutex_);
+    account_["counted"] = counted_;
+    writeReport();
+  }
+
 private:
   using File = std::vector<std::byte>;
+
+  struct Counter {
+    uint64_t executable, address;
+  };
+
+  /// Of an executable, or of all (0). The memory of virtual GPUs is the process's own; at its end it may be gone.
+  void readCounters(uint64_t executable) {
+    std::lock_guard lock(mutex_);
+    std::erase_if(counters_, [&](const Counter &counter) {
+      if (executable && counter.executable != executable)
+        return false;
+      uint64_t value = 0;
+      const iovec to{&value, sizeof value}, from{reinterpret_cast<void *>(counter.address), sizeof value};
+      if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof value)
+        log::error("a counter at {:#x} is gone", counter.address);
+      counted_ += value;
+      return true;
+    });
+  }
 
   /// What to load instead; null: the original.
   const File *swapped(std::span<const std::byte> bytes, const char *from) {
@@ -136,6 +170,10 @@ private:
       return;
     for (const auto &[descriptor, more] : it->second)
       scratch_[code.loadedAddress(descriptor)] = more;
+    if (const auto &object = code.object())
+      for (const char *name : {"luthierHarnessCount", "luthierHarnessLaunchCount"})
+        if (const object::Symbol *counter = object->find(name))
+          counters_.push_back({code.executable().handle, code.loadedAddress(counter->address)});
     anyScratch_ = anyScratch_ || !it->second.empty();
   }
 
@@ -164,6 +202,8 @@ private:
   std::unordered_map<std::string, File> files_; ///< by the original's bytes; empty: it stays
   std::unordered_map<std::string, std::vector<std::pair<uint64_t, uint32_t>>> scratchByFile_;
   std::unordered_map<uint64_t, uint32_t> scratch_; ///< by kernel object
+  std::vector<Counter> counters_;
+  uint64_t counted_ = 0;
   nlohmann::json account_;
 };
 
@@ -188,6 +228,7 @@ extern "C" {
     return true;
   }
   tool.listen(interceptor);
+  atexit([] { rewrite::test::SwapTool::instance().finish(); });
   return true;
 }
 

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Usage: scripts/transparency.sh [--programs REGEX] [--modes REGEX] [--every N] [--phase N] [--jobs N] [--timeout SECONDS]
+#
+# All samples and rocRAND programs with all their kernels rewritten: as they are, and with hooks that do nothing, count, or are
+# hostile, before or after every instruction, once per lane or per wave, with and without the virtual GPU's check of waits. What they
+# print must stay the same. Takes hours; CTest has a selection (tests named transparency.*). Examples:
+#   scripts/transparency.sh --modes identity
+#   scripts/transparency.sh --programs 'nbody|rocrand' --modes 'hostile.lane.before.normal'
+#
+# Environment: LUTHIER_BUILD_DIR (default: build).
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help) printHelp && exit ;;
+esac
+
+installPackages
+configure
+buildTargets luthier rewrite_swap rewrite_test_kernels samples e2e_rocrand_sequences e2e_rocrand_device >&2
+exec "$root/tests/rewrite/matrix.py" "$build" "$@"

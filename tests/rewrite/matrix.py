@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Usage: matrix.py BUILD [--programs REGEX] [--modes REGEX] [--every N] [--phase N] [--jobs N] [--timeout SECONDS]
+
+The transparency tests (transparency.py) for all samples and rocRAND programs of a build, in all modes, forms and
+positions, normal and strict: a line each, then how many of them failed. By default at every instruction.
+"""
+import argparse
+import itertools
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
+parser.add_argument("build")
+parser.add_argument("--programs", default=".")
+parser.add_argument("--modes", default=".")
+parser.add_argument("--every", default="1")
+parser.add_argument("--phase", default="0")
+parser.add_argument("--jobs", type=int, default=2)
+parser.add_argument("--timeout", default="3600")
+options = parser.parse_args()
+build = os.path.abspath(options.build)
+here = os.path.dirname(os.path.abspath(__file__))
+
+# Programs that are meant to fail, or never to end, have no result to compare.
+programs = [(name, "gfx90a,gfx90a" if name == "two_gpus" else "gfx90a", [f"{build}/samples/{name}"])
+            for name in sorted(os.listdir(f"{build}/samples"))
+            if name not in ("endless_loop", "memory_fault") and os.access(f"{build}/samples/{name}", os.X_OK)
+            and os.path.isfile(f"{build}/samples/{name}") and "." not in name]
+for generator in ("xorwow", "mrg32k3a", "mtgp32", "philox", "sobol32", "sobol64"):
+    programs += [(f"rocrand_sequences.{generator}", "gfx90a",
+                  [f"{build}/tests/programs/rocrand_sequences", generator, "5000"]),
+                 (f"rocrand_device.{generator}", "gfx90a", [f"{build}/tests/programs/rocrand_device", generator])]
+modes = [("copy", "lane", "before"), ("identity", "lane", "before")]
+modes += itertools.product(("empty", "count", "hostile"), ("lane", "wave"), ("before", "after"))
+runs = [(program, mode, strict) for program in programs for mode in modes for strict in (False, True)
+        if re.search(options.programs, program[0])
+        and re.search(options.modes, ".".join(mode) + (".strict" if strict else ".normal"))]
+
+
+def run(one):
+    (name, gpu, app), (mode, form, position), strict = one
+    done = subprocess.run(
+        [f"{here}/transparency.py", "--luthier", f"{build}/bin/luthier", "--swap", f"{build}/tests/tools/libswap.so",
+         "--hooks", f"{build}/tests/rewrite/harness_hooks.bc", "--gpu", gpu, "--mode", mode, "--form", form,
+         "--position", position, "--every", options.every, "--phase", options.phase, "--timeout", options.timeout,
+         *(["--strict"] if strict else []), "--", *app], capture_output=True, text=True)
+    lines = done.stdout.rstrip().splitlines()
+    result = {0: "ok", 77: "skipped"}.get(done.returncode, "FAILED")
+    print(f"{result:8}{name}: {lines[-1] if lines else ''}", flush=True)
+    if result == "FAILED":
+        print("        " + "\n        ".join((done.stdout + done.stderr).rstrip().splitlines()[-12:]), flush=True)
+    return result
+
+
+with ThreadPoolExecutor(options.jobs) as pool:
+    results = list(pool.map(run, runs))
+failed = results.count("FAILED")
+print(f"{len(results)} runs, {failed} failed, {results.count('skipped')} skipped")
+sys.exit(failed != 0 or not results)
