@@ -11,15 +11,15 @@
 // tests/analysis/hazards_test.cc compares all of it with what LLVM inserts.
 //
 // Not covered, because s_nop does not cure it:
-//   gfx10   bugs whose cure is another instruction: a scalar write of what a vector memory instruction still reads
-//           (s_waitcnt_depctr), a VALU write of what a scalar load still reads (s_mov_b32 null, 0), v_cmpx behind
-//           others that read EXEC (s_waitcnt_depctr), v_permlane behind v_cmpx (v_mov_b32), LDS and vector memory on
-//           both sides of a branch (s_waitcnt_vscnt). gfx1010 has them all; of the targets known here, gfx1030 has the
-//           one with v_permlane.
-//   gfx11   v_cmpx before v_permlane (v_mov_b32); a transcendental's result used too early, partial forwarding around a
-//           write of EXEC, a mask that is overwritten (s_waitcnt_depctr); WMMA after WMMA (v_nop).
+//   gfx1010 and its like, which are no targets of ours: bugs whose cure is another instruction (s_waitcnt_depctr,
+//           s_mov_b32 null, v_mov_b32, s_waitcnt_vscnt). gfx1030 has none of them.
+//   gfx11   v_permlane behind v_cmpx (v_mov_b32 between); a transcendental's result used too early; in waves of 64
+//   lanes,
+//           results from before and behind a write of EXEC used together, and a mask that is overwritten
+//           (s_waitcnt_depctr); WMMA that uses the result of WMMA (v_nop).
 // Nor is what no code for HSA does: VCC used by its name and by its alias among the SGPRs, images with half
-// descriptors. XNACK replays are no matter of distance: see analysis/waits.h.
+// descriptors. XNACK replays are no matter of distance (see analysis/waits.h), but with xnack+ a memory
+// instruction must not be inserted right behind another one whose address it overwrites: anything between them helps.
 #pragma once
 
 #include "analysis/cfg.h"
