@@ -20,6 +20,7 @@
 // are never called by two threads at a time. Whatever fails in them, the application goes on.
 #pragma once
 
+#include "luthier/api.h"
 #include "luthier/instr.h"
 
 #include <cstddef>
@@ -32,8 +33,6 @@
 #include <string_view>
 #include <type_traits>
 #include <vector>
-
-#define LUTHIER_API __attribute__((visibility("default")))
 
 namespace luthier {
 
