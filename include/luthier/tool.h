@@ -39,7 +39,6 @@ namespace luthier {
 class Kernel;
 class Function;
 class Launch;
-class ToolHost;
 
 /// The bitcode of a .hip file, embedded into the tool by the build.
 struct HookFile {
