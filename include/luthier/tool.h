@@ -20,6 +20,7 @@
 // are never called by two threads at a time. Whatever fails in them, the application goes on.
 #pragma once
 
+#include "luthier/api.h"
 #include "luthier/instr.h"
 
 #include <cstddef>
@@ -33,14 +34,11 @@
 #include <type_traits>
 #include <vector>
 
-#define LUTHIER_API __attribute__((visibility("default")))
-
 namespace luthier {
 
 class Kernel;
 class Function;
 class Launch;
-class ToolHost;
 
 /// The bitcode of a .hip file, embedded into the tool by the build.
 struct HookFile {

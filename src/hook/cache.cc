@@ -1,18 +1,16 @@
 #include "hook/cache.h"
 
+#include "support/file.h"
 #include "support/log.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA256.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
 #include <type_traits>
-
-#include <unistd.h>
 
 namespace luthier::hook {
 
@@ -154,23 +152,10 @@ void FragmentCache::store(const std::string &key, const Fragment &fragment) cons
   writer.list(fragment.relocations);
   std::string text = std::string(kMagic) + digestOf(key + writer.text()) + writer.text();
 
-  static std::atomic<unsigned> counter = 0;
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  const auto path = pathOf(key);
-  const auto temporary = folder_ / fmt::format("{}.{}.{}.tmp", key, getpid(), counter++);
-  bool written = false;
-  if (std::ofstream file(temporary, std::ios::binary); file) {
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.close();
-    written = !file.fail();
-  }
-  if (written)
-    std::filesystem::rename(temporary, path, error);
-  if (!written || error) {
-    log::debug("{} cannot be written: fragments are not kept", path.string());
-    std::filesystem::remove(temporary, error);
-  }
+  if (const auto stored = replaceFile(pathOf(key).string(), text); !stored)
+    log::debug("fragments are not kept: {}", stored.error().message());
 }
 
 } // namespace luthier::hook

@@ -2,6 +2,8 @@
 #include "hsa/handle.h"
 #include "hsa/interceptor.h"
 #include "runtime/hsa_trace.h"
+#include "runtime/last_words.h"
+#include "runtime/tool_host.h"
 #include "support/log.h"
 
 #include <dlfcn.h>
@@ -22,11 +24,16 @@ extern "C" {
     log::error("the application runs without Luthier: {}", installed.error().message());
     return true; // a tool that says no is closed; the table is as it was
   }
+  if (runtime::ToolHost &host = runtime::ToolHost::instance(); host.start()) {
+    host.listen(interceptor);
+    runtime::watchForTheEnd();
+  }
   hsa::lifetime::watchApplication();
   return true;
 }
 
 [[gnu::visibility("default")]] void OnUnload() {
+  runtime::ToolHost::instance().finish();
   runtime::finishHsaTrace();
   hsa::Interceptor::instance().uninstall();
   hsa::lifetime::noteAllDestroyed();

@@ -6,8 +6,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace luthier::runtime {
@@ -15,10 +16,13 @@ namespace luthier::runtime {
 enum class OutputFormat : uint8_t { Text, Csv, Json };
 
 struct ToolSettings {
-  std::vector<std::string> tools; ///< LUTHIER_TOOLS: paths of shared libraries, separated by ':'
-  /// LUTHIER_TOOL_OPTIONS: "NAME.option=value", one per line; NAME is the library's without "lib" and ".so".
+  std::vector<std::string> tools; ///< LUTHIER_TOOLS: paths of shared libraries, absolute, separated by ':'
+  /// LUTHIER_TOOL_OPTIONS: "NAME.option=value", one per line; NAME is the library's without "lib" and ".so". Keys are
+  /// "NAME.option".
   std::map<std::string, std::string> options;
-  std::string output;                       ///< LUTHIER_TOOL_OUTPUT: a file, absolute; empty: stderr
+  /// LUTHIER_TOOL_OUTPUT: a file, absolute; empty: stderr. The variable may hold the keys of expandKeys, which each
+  /// process replaces for itself: fromEnvironment gives the name of this process's file.
+  std::string output;
   OutputFormat format = OutputFormat::Text; ///< LUTHIER_TOOL_FORMAT: text, csv, json
   std::string kernelInclude, kernelExclude; ///< LUTHIER_KERNEL_INCLUDE, LUTHIER_KERNEL_EXCLUDE: extended regexes
   uint64_t firstIteration = 1;              ///< LUTHIER_KERNEL_ITERATIONS: "A-B", launches of each kernel, from 1
@@ -26,8 +30,26 @@ struct ToolSettings {
   bool strict = false; ///< LUTHIER_STRICT: what cannot be instrumented ends the application with an error
 
   static Result<ToolSettings> fromEnvironment();
-  /// The variables that say this.
+  /// The variables that say this. All of them, empty where there is nothing to say: an application may start another
+  /// `luthier run`, whose tools must not inherit.
   std::map<std::string, std::string> toEnvironment() const;
+
+  /// Whether it can be said in the environment and makes sense: tools have absolute paths and names of their own,
+  /// options belong to them, regexes compile, iterations are a range.
+  Result<void> validate() const;
 };
+
+/// "instr_count" for ".../libinstr_count.so".
+std::string toolName(std::string_view path);
+
+/// "3", "3-7" or "3-" (to the last).
+Result<std::pair<uint64_t, uint64_t>> parseIterations(std::string_view text);
+
+/// An extended regular expression as regcomp(3) takes it; `what` names it in the error.
+Result<void> checkRegex(const std::string &text, std::string_view what);
+
+/// Replaces %pid%, %hostname% and %env{NAME}% (nothing, if it is not set) in the name of a file. Other names between
+/// percent signs are an error.
+Result<std::string> expandKeys(std::string_view text);
 
 } // namespace luthier::runtime

@@ -1,0 +1,73 @@
+#include "runtime/instrumented_kernel.h"
+
+#include "rewrite/emit.h"
+
+namespace luthier::runtime {
+
+LoadedVariant::~LoadedVariant() = default;
+
+Result<void> InstrumentedKernel::build(ToolMemory &memory) {
+  ObjectView &object = *kernel->object;
+  const object::CodeObject &original = *object.code->object();
+  rewrite::Rewrite rewritten = LUTHIER_TRY(object.rewriter->rewrite(*kernel->symbol, kernel->insertions));
+  const rewrite::Variant &v = rewritten.variant;
+  account->sitesAsked = rewritten.sites.size();
+  for (const rewrite::SiteAccount &site : rewritten.sites) {
+    account->sitesPlaced += site.placed;
+    if (!site.placed)
+      ++account->rejected[site.rejected];
+  }
+  account->sgprsBefore = v.before.sgprs;
+  account->sgprsAfter = v.after.sgprs;
+  account->vgprsBefore = v.before.vgprs;
+  account->vgprsAfter = v.after.vgprs;
+  account->scratchBefore = v.before.scratch;
+  account->scratchAfter = v.after.scratch;
+  account->wavesBefore = v.before.wavesPerSimd;
+  account->wavesAfter = v.after.wavesPerSimd;
+  account->codeBefore = v.before.codeBytes;
+  account->codeAfter = v.after.codeBytes;
+
+  rewrite::OverlayAddresses addresses{.original = object.code->delta(), .variables = {}};
+  for (const rewrite::UsedVariable &used : v.variables)
+    addresses.variables.push_back(LUTHIER_TRY(memory.variable(agent, used.module, used.variable)));
+  auto loaded = std::make_unique<LoadedVariant>();
+  loaded->file = LUTHIER_TRY(rewrite::emitOverlay(original, v, addresses));
+  loaded->reader = LUTHIER_TRY(hsa::CodeObjectReader::fromMemory(loaded->file));
+  loaded->executable = LUTHIER_TRY(hsa::Executable::create());
+  LUTHIER_TRY(loaded->executable->load(hsa::Agent(agent), *loaded->reader));
+  LUTHIER_TRY(loaded->executable->freeze());
+  const hsa::ExecutableSymbol symbol =
+      LUTHIER_TRY(loaded->executable->symbol(fmt::format("{}.kd", kernel->symbol->name), hsa::Agent(agent)));
+  loaded->kernelObject = LUTHIER_TRY(symbol.kernelObject());
+  loaded->moreScratch = v.after.scratch - v.before.scratch;
+  loaded->originalKernargBytes = v.before.kernarg;
+  if (const auto metadata = original.metadata())
+    if (const object::KernelMetadata *found = metadata->kernel(kernel->symbol->name))
+      loaded->originalKernargBytes = std::max(loaded->originalKernargBytes, found->kernargSegmentSize);
+  loaded->blocks = v.launchBlocks;
+  loaded->blockOffset = v.launchBlockOffset;
+  loaded->kernargBytes = v.launchBlockOffset + 8 * static_cast<uint32_t>(v.launchBlocks.size());
+  variant = std::move(loaded);
+  account->instrumented = true;
+  return {};
+}
+
+} // namespace luthier::runtime
+
+namespace luthier {
+
+std::byte *Launch::Impl::find(const HookFile &file, const char *name, size_t bytes) {
+  const auto module = kernel->kernel->modules->of(file);
+  if (!module)
+    return nullptr;
+  for (Block &block : blocks)
+    if (block.module == *module)
+      if (const hook::Variable *variable = block.module->findVariable(name);
+          variable && variable->storage == hook::Storage::PerLaunch && variable->size >= bytes &&
+          variable->offset + bytes <= block.contents.size())
+        return block.contents.data() + variable->offset;
+  return nullptr;
+}
+
+} // namespace luthier

@@ -1,0 +1,62 @@
+// A kernel that has been launched, with its rewritten form if there is one; and a launch of it.
+#pragma once
+
+#include "hsa/executable.h"
+#include "report/report.h"
+#include "runtime/kernel_view.h"
+#include "runtime/tool_memory.h"
+
+#include <atomic>
+
+namespace luthier::runtime {
+
+/// The rewritten kernel on its agent.
+struct LoadedVariant {
+  std::vector<std::byte> file; ///< what ROCr reads; outlives the executable
+  hsa::OwnedCodeObjectReader reader;
+  hsa::OwnedExecutable executable;
+  uint64_t kernelObject = 0;
+  uint32_t moreScratch = 0; ///< bytes per work-item beyond the original's
+  uint32_t kernargBytes = 0, originalKernargBytes = 0;
+  uint32_t blockOffset = 0;
+  std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
+
+  ~LoadedVariant();
+};
+
+struct InstrumentedKernel {
+  std::unique_ptr<Kernel::Impl> kernel; ///< null when nobody wanted it
+  std::unique_ptr<LoadedVariant> variant;
+  std::shared_ptr<report::KernelAccount> account;
+  hsa_executable_t executable = {};
+  hsa_agent_t agent = {};
+  std::atomic<uint64_t> launches = 0;
+
+  /// Rewrites and loads it as the tools have asked for.
+  Result<void> build(ToolMemory &memory);
+};
+
+} // namespace luthier::runtime
+
+namespace luthier {
+
+struct Launch::Impl {
+  std::shared_ptr<runtime::InstrumentedKernel> kernel;
+  std::optional<Kernel> view;
+  uint64_t number = 0, numberOfKernel = 0, queue = 0;
+  Dim3 grid, workgroup;
+  uint64_t begin = 0, end = 0;
+  bool instrumented = false;
+  struct Block {
+    std::shared_ptr<const hook::HookModule> module;
+    std::vector<std::byte> contents; ///< what it starts with, and at the end what is there
+    hsa::PoolMemory memory;
+  };
+  std::vector<Block> blocks;
+  hsa::PoolMemory kernarg;
+
+  /// The contents of a per-launch variable; null when there is no such variable.
+  std::byte *find(const HookFile &file, const char *name, size_t bytes);
+};
+
+} // namespace luthier

@@ -1,0 +1,58 @@
+// A kernel as tools see it (luthier/tool.h), and what they ask to be inserted.
+#pragma once
+
+#include "hsa/code_capture.h"
+#include "luthier/tool.h"
+#include "object/source_lines.h"
+#include "rewrite/rewriter.h"
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+namespace luthier::runtime {
+
+/// Modules of hooks by the file that a tool has embedded.
+class HookModules {
+public:
+  Result<std::shared_ptr<const hook::HookModule>> of(const HookFile &file);
+
+private:
+  std::mutex mutex_;
+  std::map<const HookFile *, std::shared_ptr<const hook::HookModule>> modules_;
+};
+
+/// What all kernels of a code object share.
+struct ObjectView {
+  hsa::SharedCode code;
+  std::unique_ptr<rewrite::Rewriter> rewriter;
+  std::optional<Result<object::SourceLines>> lines; ///< read when first asked for
+
+  static Result<std::shared_ptr<ObjectView>> create(hsa::SharedCode code, hook::FragmentCompiler &compiler);
+};
+
+} // namespace luthier::runtime
+
+namespace luthier {
+
+struct Function::Impl {
+  const analysis::Function *function = nullptr;
+  runtime::ObjectView *object = nullptr;
+  std::vector<Block> blocks;
+};
+
+struct Kernel::Impl {
+  std::shared_ptr<runtime::ObjectView> object;
+  const object::Symbol *symbol = nullptr;
+  runtime::HookModules *modules = nullptr;
+  std::vector<Function> functions;
+  std::vector<rewrite::Insertion> insertions; ///< what has been asked for
+  std::string error;                          ///< the first thing that could not even be asked for
+  KernelResources resources;
+
+  static Result<std::unique_ptr<Impl>> create(std::shared_ptr<runtime::ObjectView> object, const object::Symbol &symbol,
+                                              runtime::HookModules &modules);
+  const Function *functionWith(const Instr &instr) const;
+};
+
+} // namespace luthier

@@ -1,0 +1,125 @@
+// The public interface for tools (luthier/tool.h), as far as it is not about kernels: that is in kernel_view.cc.
+#include "runtime/tool_host.h"
+
+#include "support/log.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace luthier {
+
+using runtime::LoadedTool;
+using runtime::ToolHost;
+
+const Kernel &Launch::kernel() const { return *impl_->view; }
+uint64_t Launch::number() const { return impl_->number; }
+uint64_t Launch::numberOfKernel() const { return impl_->numberOfKernel; }
+uint64_t Launch::queue() const { return impl_->queue; }
+Dim3 Launch::grid() const { return impl_->grid; }
+Dim3 Launch::workgroup() const { return impl_->workgroup; }
+uint64_t Launch::beginTime() const { return impl_->begin; }
+uint64_t Launch::endTime() const { return impl_->end; }
+bool Launch::instrumented() const { return impl_->instrumented; }
+
+void Launch::readBytes(const HookFile &file, const char *name, void *to, size_t bytes) const {
+  if (const std::byte *from = impl_->find(file, name, bytes))
+    memcpy(to, from, bytes);
+  else
+    memset(to, 0, bytes); // no hook of this kernel uses it
+}
+
+void Launch::writeBytes(const HookFile &file, const char *name, const void *from, size_t bytes) {
+  if (std::byte *to = impl_->find(file, name, bytes))
+    memcpy(to, from, bytes);
+}
+
+/// The report of a tool is its table.
+namespace {
+struct ToolReport : Report {
+  LoadedTool *tool = nullptr;
+};
+} // namespace
+
+Report &Tool::report() {
+  static std::map<const Tool *, ToolReport> reports;
+  ToolReport &report = reports[this];
+  report.tool = ToolHost::instance().find(this);
+  return report;
+}
+
+void Report::columns(std::vector<std::string> names) {
+  if (LoadedTool *tool = static_cast<ToolReport *>(this)->tool)
+    tool->table.columns = std::move(names);
+}
+
+void Report::add(std::vector<Cell> cells) {
+  LoadedTool *tool = static_cast<ToolReport *>(this)->tool;
+  if (!tool)
+    return;
+  std::vector<report::Cell> row;
+  for (Cell &cell : cells)
+    row.push_back({std::move(cell.text), cell.number});
+  tool->table.rows.push_back(std::move(row));
+}
+
+Tool::~Tool() = default;
+
+std::string Tool::option(const std::string &name, const std::string &byDefault, const std::string &help) {
+  return ToolHost::instance().option(name, byDefault, help);
+}
+
+bool Tool::flag(const std::string &name, const std::string &help) {
+  const std::string value = option(name, "no", help);
+  return value == "yes" || value == "true" || value == "1" || value.empty();
+}
+
+uint64_t Tool::number(const std::string &name, uint64_t byDefault, const std::string &help) {
+  const std::string value = option(name, std::to_string(byDefault), help);
+  char *end = nullptr;
+  const uint64_t number = std::strtoull(value.c_str(), &end, 0);
+  if (!value.empty() && *end == 0)
+    return number;
+  warn(fmt::format("option {}: '{}' is no number, {} is used", name, value, byDefault));
+  return byDefault;
+}
+
+void Tool::warn(const std::string &message) { ToolHost::instance().warn(message); }
+
+unsigned Tool::gpus() const { return static_cast<unsigned>(ToolHost::instance().memory().agents().size()); }
+
+namespace {
+
+void access(unsigned gpu, const HookFile &file, const char *name, size_t bytes, void *to, const void *from) {
+  ToolHost &host = ToolHost::instance();
+  const auto agents = host.memory().agents();
+  const auto module = host.modules().of(file);
+  const hook::Variable *variable = module ? (*module)->findVariable(name) : nullptr;
+  if (gpu >= agents.size() || !variable || variable->storage != hook::Storage::Device || variable->size < bytes) {
+    host.warn(fmt::format("the variable {} cannot be accessed", name));
+    return;
+  }
+  const Result<void> done = to ? host.memory().read(agents[gpu], *module, *variable, to, bytes)
+                               : host.memory().write(agents[gpu], *module, *variable, from, bytes);
+  if (!done)
+    host.warn(fmt::format("{}: {}", name, done.error().message()));
+}
+
+} // namespace
+
+void Tool::readBytes(unsigned gpu, const HookFile &file, const char *name, void *to, size_t bytes) {
+  access(gpu, file, name, bytes, to, nullptr);
+}
+
+void Tool::writeBytes(unsigned gpu, const HookFile &file, const char *name, const void *from, size_t bytes) {
+  access(gpu, file, name, bytes, nullptr, from);
+}
+
+void *Tool::sharedMemory(size_t bytes) {
+  auto memory = ToolHost::instance().memory().shared(bytes);
+  if (memory)
+    return *memory;
+  warn(fmt::format("{} bytes of shared memory: {}", bytes, memory.error().message()));
+  return nullptr;
+}
+
+} // namespace luthier

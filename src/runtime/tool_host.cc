@@ -1,0 +1,389 @@
+#include "runtime/tool_host.h"
+
+#include "hsa/queue_interception.h"
+#include "support/demangle.h"
+#include "support/log.h"
+
+#include <chrono>
+#include <cstring>
+#include <dlfcn.h>
+#include <filesystem>
+#include <regex.h>
+#include <thread>
+#include <unistd.h>
+
+namespace luthier::runtime {
+
+namespace {
+
+constexpr auto kWaitForLaunches = std::chrono::seconds(5);
+constexpr auto kWaitForTools = std::chrono::seconds(2);
+
+bool matches(const std::string &pattern, const std::string &text) {
+  regex_t compiled;
+  if (regcomp(&compiled, pattern.c_str(), REG_EXTENDED | REG_NOSUB) != 0)
+    return false;
+  const bool found = regexec(&compiled, text.c_str(), 0, nullptr, 0) == 0;
+  regfree(&compiled);
+  return found;
+}
+
+std::string toolName(const std::string &path) {
+  std::string name = std::filesystem::path(path).stem().string();
+  return name.starts_with("lib") ? name.substr(3) : name;
+}
+
+} // namespace
+
+ToolHost &ToolHost::instance() {
+  static auto *host = new ToolHost;
+  return *host;
+}
+
+void ToolHost::fail(const std::string &message) {
+  messages_.push_back(message);
+  log::error("{}", message);
+  if (!settings_.strict)
+    return;
+  log::error("ending the application, as --strict asks");
+  write(true);
+  _exit(1);
+}
+
+void ToolHost::warn(const std::string &message) {
+  messages_.push_back(message);
+  log::warn("{}", message);
+}
+
+bool ToolHost::start() {
+  auto settings = ToolSettings::fromEnvironment();
+  if (!settings) {
+    log::error("no tool is loaded: {}", settings.error().message());
+    return false;
+  }
+  settings_ = *std::move(settings);
+  if (settings_.tools.empty())
+    return false;
+  compiler_ = std::make_unique<hook::FragmentCompiler>();
+  std::lock_guard lock(toolMutex_);
+  for (const std::string &path : settings_.tools)
+    load(path);
+  return true;
+}
+
+void ToolHost::load(const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library) {
+    fail(fmt::format("tool {} is not loaded: {}", path, dlerror()));
+    return;
+  }
+  const auto create = reinterpret_cast<Tool *(*)()>(dlsym(library, "luthierCreateTool"));
+  if (!create) {
+    fail(fmt::format("{} is no tool of Luthier's: it has no LUTHIER_TOOL", path));
+    return;
+  }
+  auto tool = std::make_unique<LoadedTool>();
+  tool->name = creating_ = toolName(path);
+  tool->table.tool = tool->name;
+  LoadedTool &loaded = *tool;
+  tools_.push_back(std::move(tool));
+  guarded(loaded, "its constructor", [&] { loaded.tool.reset(create()); });
+  creating_.clear();
+  if (loaded.tool)
+    guarded(loaded, "start", [&] { loaded.tool->start(); });
+}
+
+void ToolHost::guarded(LoadedTool &tool, const char *what, const std::function<void()> &call) {
+  if (tool.broken)
+    return;
+  std::string why;
+  try {
+    call();
+    return;
+  } catch (const std::exception &exception) {
+    why = exception.what();
+  } catch (...) {
+    why = "something that is no std::exception";
+  }
+  tool.broken = true;
+  fail(fmt::format("tool {} threw in {}: {}; it is not called any more", tool.name, what, why));
+}
+
+LoadedTool *ToolHost::find(const Tool *tool) {
+  for (const auto &loaded : tools_)
+    if (loaded->tool.get() == tool)
+      return loaded.get();
+  return tools_.empty() ? nullptr : tools_.back().get(); // its constructor runs
+}
+
+std::string ToolHost::option(const std::string &name, const std::string &byDefault, const std::string &help) {
+  options_.push_back({creating_, name, byDefault, help});
+  const auto found = settings_.options.find(creating_ + "." + name);
+  return found == settings_.options.end() ? byDefault : found->second;
+}
+
+void ToolHost::listen(hsa::Interceptor &interceptor) {
+  interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { onPackets(batch); }).keep();
+  interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { onDestroyed(executable); }).keep();
+}
+
+bool ToolHost::wanted(const std::string &name, const std::string &symbol) const {
+  if (!settings_.kernelInclude.empty() && !matches(settings_.kernelInclude, name) &&
+      !matches(settings_.kernelInclude, symbol))
+    return false;
+  return settings_.kernelExclude.empty() ||
+         (!matches(settings_.kernelExclude, name) && !matches(settings_.kernelExclude, symbol));
+}
+
+void ToolHost::onPackets(hsa::PacketBatch &batch) {
+  for (hsa::PacketBatch::Entry &entry : batch.entries)
+    if (entry.packet.kernelDispatch())
+      onDispatch(batch, entry);
+}
+
+std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hsa_agent_t) {
+  {
+    std::shared_lock lock(kernelsMutex_);
+    if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
+      return found->second;
+  }
+  std::lock_guard tools(toolMutex_);
+  {
+    std::shared_lock lock(kernelsMutex_);
+    if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
+      return found->second;
+  }
+  std::shared_ptr<InstrumentedKernel> kernel = instrument(kernelObject);
+  std::unique_lock lock(kernelsMutex_);
+  kernels_[kernelObject] = kernel;
+  return kernel;
+}
+
+/// Never null; what cannot be instrumented has no variant, and an account that says why.
+std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto result = std::make_shared<InstrumentedKernel>();
+  result->account = std::make_shared<report::KernelAccount>();
+  report::KernelAccount &account = *result->account;
+  accounts_.push_back(result->account);
+  const auto skip = [&](std::string why) {
+    account.skipped = std::move(why);
+    return result;
+  };
+  const hsa::SharedCode code = hsa::Interceptor::instance().code().find(kernelObject);
+  const object::Symbol *symbol = code ? code->kernelOf(kernelObject) : nullptr;
+  if (!symbol) {
+    account.name = fmt::format("{:#x}", kernelObject);
+    return skip("its code object is not known");
+  }
+  account.symbol = symbol->name;
+  account.name = demangle(symbol->name);
+  account.object = code->uri();
+  result->executable = code->executable();
+  result->agent = code->agent();
+  if (!wanted(account.name, account.symbol))
+    return skip("left out, as asked");
+
+  std::shared_ptr<ObjectView> &object = objects_[code->number()];
+  if (!object) {
+    auto view = ObjectView::create(code, *compiler_);
+    if (!view) {
+      objects_.erase(code->number());
+      fail(view.error().message());
+      return skip(view.error().message());
+    }
+    object = *std::move(view);
+  }
+  auto kernel = Kernel::Impl::create(object, *symbol, modules_);
+  if (!kernel) {
+    fail(kernel.error().message());
+    return skip(kernel.error().message());
+  }
+  result->kernel = *std::move(kernel);
+  for (const auto &tool : tools_) {
+    if (!tool->tool)
+      continue;
+    const size_t asked = result->kernel->insertions.size();
+    Kernel view(*result->kernel);
+    guarded(*tool, "instrument", [&] { tool->tool->instrument(view, Site(*result->kernel)); });
+    if (tool->broken)
+      result->kernel->insertions.resize(asked);
+  }
+  if (!result->kernel->error.empty()) {
+    fail(result->kernel->error);
+    return skip(result->kernel->error);
+  }
+  if (result->kernel->insertions.empty())
+    return skip("no tool asked for anything in it");
+  if (const auto built = result->build(memory_); !built) {
+    fail(built.error().message());
+    return skip(built.error().message());
+  }
+  for (const auto &[reason, count] : account.rejected)
+    if (settings_.strict)
+      fail(fmt::format("{}: {} places were refused: {}", account.name, count, reason));
+  account.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  seconds_ += account.seconds;
+  return result;
+}
+
+void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
+  hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
+  const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
+  if (!kernel->variant) {
+    std::lock_guard lock(toolMutex_);
+    ++kernel->account->launches;
+    return;
+  }
+  const LoadedVariant &variant = *kernel->variant;
+  auto launch = std::make_shared<Launch::Impl>();
+  launch->kernel = kernel;
+  launch->view.emplace(*kernel->kernel);
+  launch->number = ++launches_;
+  launch->numberOfKernel = ++kernel->launches;
+  launch->queue = batch.queue.id;
+  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  for (const auto &module : variant.blocks) {
+    Launch::Impl::Block block{module, std::vector<std::byte>(module->perLaunchBytes()), {}};
+    for (const hook::Variable &variable : module->variables())
+      if (variable.storage == hook::Storage::PerLaunch)
+        std::ranges::copy(variable.contents, block.contents.begin() + static_cast<ptrdiff_t>(variable.offset));
+    launch->blocks.push_back(std::move(block));
+  }
+
+  bool on = launch->numberOfKernel >= settings_.firstIteration && launch->numberOfKernel <= settings_.lastIteration;
+  {
+    std::lock_guard lock(toolMutex_);
+    if (finished_)
+      on = false;
+    ++kernel->account->launches;
+    if (on) {
+      on = false;
+      Launch view(*launch);
+      for (const auto &tool : tools_)
+        if (tool->tool)
+          guarded(*tool, "launch", [&] { on |= tool->tool->launch(view) == Decision::Instrumented; });
+    }
+    if (!on)
+      return;
+    ++kernel->account->launchesInstrumented;
+  }
+
+  // Memory first: when there is none, the packet must still be as it was.
+  if (!launch->blocks.empty()) {
+    const auto prepare = [&]() -> Result<void> {
+      launch->kernarg = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
+      auto *arguments = launch->kernarg.as<std::byte>();
+      if (packet.kernarg_address && variant.originalKernargBytes)
+        memcpy(arguments, packet.kernarg_address, variant.originalKernargBytes);
+      for (size_t n = 0; n < launch->blocks.size(); ++n) {
+        Launch::Impl::Block &block = launch->blocks[n];
+        block.memory = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Device, block.contents.size()));
+        LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
+        const uint64_t address = block.memory.address();
+        memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
+      }
+      return {};
+    };
+    if (const auto prepared = prepare(); !prepared) {
+      std::lock_guard lock(toolMutex_);
+      --kernel->account->launchesInstrumented;
+      fail(fmt::format("a launch of {} runs as it was: {}", kernel->account->name, prepared.error().message()));
+      return;
+    }
+    packet.kernarg_address = launch->kernarg.data();
+    // What the hooks leave in memory must be there for the host when the dispatch has completed.
+    constexpr unsigned kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    entry.packet.setHeader(static_cast<uint16_t>((entry.packet.header() & ~(3u << kShift)) |
+                                                 static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << kShift));
+  }
+  launch->instrumented = true;
+  packet.kernel_object = variant.kernelObject;
+  packet.private_segment_size += variant.moreScratch;
+  ++inFlight_;
+  entry.completed = [this, launch, before = std::move(entry.completed)](const hsa::KernelCompletion &completion) {
+    if (before)
+      before(completion);
+    onCompleted(launch, completion);
+  };
+}
+
+void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
+  launch->begin = completion.begin;
+  launch->end = completion.end;
+  for (Launch::Impl::Block &block : launch->blocks)
+    if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
+      log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());
+  {
+    std::lock_guard lock(toolMutex_);
+    Launch view(*launch);
+    if (!finished_)
+      for (const auto &tool : tools_)
+        if (tool->tool)
+          guarded(*tool, "finished", [&] { tool->tool->finished(view); });
+    dirty_ = true;
+  }
+  const hsa_agent_t agent = launch->kernel->agent;
+  for (Launch::Impl::Block &block : launch->blocks)
+    memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));
+  memory_.giveBack(agent, ToolMemory::Kind::Kernarg, std::move(launch->kernarg));
+  --inFlight_;
+}
+
+/// Other code may be loaded at the same address next.
+void ToolHost::onDestroyed(hsa_executable_t executable) {
+  std::lock_guard tools(toolMutex_);
+  std::unique_lock lock(kernelsMutex_);
+  std::erase_if(kernels_, [&](const auto &entry) { return entry.second->executable.handle == executable.handle; });
+  std::erase_if(objects_, [&](const auto &entry) {
+    return entry.second->code->executable().handle == executable.handle;
+  });
+}
+
+void ToolHost::write(bool final) {
+  std::vector<report::Table> tables;
+  for (const auto &tool : tools_)
+    tables.push_back(tool->table);
+  report::Account account;
+  for (const auto &kernel : accounts_)
+    account.kernels.push_back(*kernel);
+  account.seconds = seconds_;
+  account.messages = messages_;
+  const std::string text = settings_.format == OutputFormat::Csv    ? report::toCsv(tables)
+                           : settings_.format == OutputFormat::Json ? report::toJson(tables, account)
+                                                                    : report::toText(tables, account);
+  if (!settings_.output.empty()) {
+    if (const auto written = report::writeFile(settings_.output, text); !written)
+      log::error("{}", written.error().message());
+  } else if (final)
+    fwrite(text.data(), 1, text.size(), stderr);
+}
+
+void ToolHost::writeSnapshot() {
+  if (settings_.output.empty() || !dirty_.exchange(false))
+    return;
+  std::unique_lock lock(toolMutex_, kWaitForTools);
+  if (lock && !finished_)
+    write(false);
+}
+
+void ToolHost::finish() {
+  if (tools_.empty() && messages_.empty())
+    return;
+  const auto end = std::chrono::steady_clock::now() + kWaitForLaunches;
+  while (inFlight_ && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  std::unique_lock lock(toolMutex_, kWaitForTools);
+  if (!lock || finished_)
+    return;
+  for (const auto &tool : tools_)
+    if (tool->tool)
+      guarded(*tool, "exit", [&] { tool->tool->exit(); });
+  finished_ = true;
+  if (const uint64_t left = inFlight_)
+    messages_.push_back(fmt::format("{} launches had not completed at the end", left));
+  write(true);
+}
+
+} // namespace luthier::runtime

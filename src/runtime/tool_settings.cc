@@ -1,0 +1,203 @@
+// Errors name the environment variable where it was malformed. `luthier run` checks everything before it starts the
+// application; the same checks are here for those who set the variables by hand.
+
+#include "runtime/tool_settings.h"
+
+#include "support/env.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <regex.h>
+#include <unistd.h>
+
+namespace luthier::runtime {
+
+namespace {
+
+constexpr const char *kTools = "LUTHIER_TOOLS";
+constexpr const char *kOptions = "LUTHIER_TOOL_OPTIONS";
+constexpr const char *kOutput = "LUTHIER_TOOL_OUTPUT";
+constexpr const char *kFormat = "LUTHIER_TOOL_FORMAT";
+constexpr const char *kInclude = "LUTHIER_KERNEL_INCLUDE";
+constexpr const char *kExclude = "LUTHIER_KERNEL_EXCLUDE";
+constexpr const char *kIterations = "LUTHIER_KERNEL_ITERATIONS";
+constexpr const char *kStrict = "LUTHIER_STRICT";
+
+const std::vector<std::string_view> formatNames = {"text", "csv", "json"}; // as in OutputFormat
+
+/// Parts of a list; empty ones are none.
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const size_t end = text.find(separator);
+    if (const std::string_view part = text.substr(0, end); !part.empty())
+      parts.emplace_back(part);
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return parts;
+}
+
+bool parseNumber(std::string_view text, uint64_t &value) {
+  const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && end == text.data() + text.size();
+}
+
+bool isName(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return isalnum(c) || c == '_'; });
+}
+
+} // namespace
+
+std::string toolName(std::string_view path) {
+  std::string_view name = path.substr(path.rfind('/') + 1);
+  if (name.starts_with("lib"))
+    name.remove_prefix(3);
+  return std::string(name.substr(0, name.find(".so")));
+}
+
+Result<std::pair<uint64_t, uint64_t>> parseIterations(std::string_view text) {
+  const size_t dash = text.find('-');
+  uint64_t first = 0, last = UINT64_MAX;
+  bool good = parseNumber(text.substr(0, dash), first) && first > 0;
+  if (dash == std::string_view::npos)
+    last = first;
+  else if (dash + 1 < text.size())
+    good = good && parseNumber(text.substr(dash + 1), last) && first <= last;
+  if (!good)
+    return makeError("'{}' is no range of launches: expected, counted from 1, a number, a range such as 2-5, or 2- for "
+                     "all from the second on",
+                     text);
+  return std::pair(first, last);
+}
+
+Result<void> checkRegex(const std::string &text, std::string_view what) {
+  regex_t compiled;
+  const int error = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
+  if (error == 0) {
+    regfree(&compiled);
+    return {};
+  }
+  char why[128];
+  regerror(error, &compiled, why, sizeof why);
+  return makeError("{}'{}' is no regular expression: {}", what.empty() ? "" : fmt::format("{}: ", what), text, why);
+}
+
+Result<std::string> expandKeys(std::string_view text) {
+  std::string result;
+  while (!text.empty()) {
+    const size_t begin = text.find('%');
+    result += text.substr(0, begin);
+    if (begin == std::string_view::npos)
+      break;
+    text.remove_prefix(begin + 1);
+    const size_t end = text.find('%');
+    const std::string_view key = text.substr(0, end);
+    if (end == std::string_view::npos || !(isName(key) || key.starts_with("env{"))) {
+      result += '%'; // an ordinary one
+      continue;
+    }
+    if (key == "pid")
+      result += fmt::format("{}", getpid());
+    else if (key == "hostname") {
+      char name[256] = "";
+      if (gethostname(name, sizeof name - 1) != 0)
+        return makeErrorCode(errno, "the name of this host: {}", std::strerror(errno));
+      result += name;
+    } else if (key.starts_with("env{") && key.ends_with('}') && isName(key.substr(4, key.size() - 5)))
+      result += env::text(std::string(key.substr(4, key.size() - 5)).c_str()).value_or("");
+    else
+      return makeError("%{}% is no key; known: %pid%, %hostname%, %env{{NAME}}%", key);
+    text.remove_prefix(end + 1);
+  }
+  return result;
+}
+
+Result<void> ToolSettings::validate() const {
+  std::set<std::string> names;
+  for (const std::string &tool : tools) {
+    if (!tool.starts_with('/') || tool.find(':') != std::string::npos)
+      return makeError("'{}' cannot be used as a tool: expected an absolute path without ':'", tool);
+    const std::string name = toolName(tool);
+    if (name.empty() || name.find_first_of(".=\n") != std::string::npos)
+      return makeError("'{}' cannot be used as a tool: a tool's name has no '.' and no '='", tool);
+    if (!names.insert(name).second)
+      return makeError("two tools have the name {}", name);
+  }
+  for (const auto &[key, value] : options) {
+    const size_t dot = key.find('.');
+    if (dot == std::string::npos || dot == 0 || dot + 1 == key.size() || key.find_first_of("=\n") != std::string::npos)
+      return makeError("'{}' is no option of a tool: expected NAME.option=value", key);
+    if (value.find('\n') != std::string::npos)
+      return makeError("the value of {} has more than one line", key);
+    if (!names.contains(key.substr(0, dot)))
+      return makeError("{} is an option of a tool that is not loaded ({})", key,
+                       names.empty() ? "none is" : fmt::format("loaded: {}", fmt::join(names, ", ")));
+  }
+  if (!output.empty()) {
+    if (!output.starts_with('/'))
+      return makeError("'{}' cannot be written to: expected an absolute path", output);
+    LUTHIER_TRY(expandKeys(output));
+  }
+  LUTHIER_TRY(checkRegex(kernelInclude, "kernels to include"));
+  LUTHIER_TRY(checkRegex(kernelExclude, "kernels to exclude"));
+  if (firstIteration == 0 || firstIteration > lastIteration)
+    return makeError("launches {} to {} are no range", firstIteration, lastIteration);
+  return {};
+}
+
+Result<ToolSettings> ToolSettings::fromEnvironment() {
+  ToolSettings settings;
+  settings.tools = split(env::text(kTools).value_or(""), ':');
+  for (const std::string &line : split(env::text(kOptions).value_or(""), '\n')) {
+    const size_t equals = line.find('=');
+    if (equals == std::string::npos)
+      return makeError("{}: '{}' has no value; expected NAME.option=value", kOptions, line);
+    settings.options[line.substr(0, equals)] = line.substr(equals + 1);
+  }
+  auto output = expandKeys(env::text(kOutput).value_or(""));
+  if (!output)
+    return output.error().withContext(kOutput);
+  settings.output = *std::move(output);
+  settings.format = static_cast<OutputFormat>(LUTHIER_TRY(env::choice(kFormat, formatNames, 0)));
+  settings.kernelInclude = env::text(kInclude).value_or("");
+  settings.kernelExclude = env::text(kExclude).value_or("");
+  LUTHIER_TRY(checkRegex(settings.kernelInclude, kInclude));
+  LUTHIER_TRY(checkRegex(settings.kernelExclude, kExclude));
+  if (const auto text = env::text(kIterations)) {
+    const auto range = parseIterations(*text);
+    if (!range)
+      return range.error().withContext(kIterations);
+    std::tie(settings.firstIteration, settings.lastIteration) = *range;
+  }
+  settings.strict = LUTHIER_TRY(env::flag(kStrict, false));
+  // What is left belongs to tools, their options and the output.
+  if (auto valid = settings.validate(); !valid)
+    return valid.error().withContext(fmt::format("{}, {}, {}", kTools, kOptions, kOutput));
+  return settings;
+}
+
+std::map<std::string, std::string> ToolSettings::toEnvironment() const {
+  std::string lines;
+  for (const auto &[key, value] : options)
+    lines += fmt::format("{}={}\n", key, value);
+  std::string iterations;
+  if (firstIteration != 1 || lastIteration != UINT64_MAX)
+    iterations = lastIteration == UINT64_MAX ? fmt::format("{}-", firstIteration)
+                                             : fmt::format("{}-{}", firstIteration, lastIteration);
+  return {{kTools, fmt::format("{}", fmt::join(tools, ":"))},
+          {kOptions, lines},
+          {kOutput, output},
+          {kFormat, std::string(formatNames[static_cast<size_t>(format)])},
+          {kInclude, kernelInclude},
+          {kExclude, kernelExclude},
+          {kIterations, iterations},
+          {kStrict, strict ? "1" : ""}};
+}
+
+} // namespace luthier::runtime

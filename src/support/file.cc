@@ -1,0 +1,72 @@
+#include "support/file.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace luthier {
+
+namespace {
+
+/// 0, or the reason. System calls alone: a process that is about to die may be writing its results.
+int writeAll(int file, std::string_view rest) {
+  while (!rest.empty()) {
+    const ssize_t written = ::write(file, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written < 0)
+      return errno;
+    rest.remove_prefix(static_cast<size_t>(written));
+  }
+  return 0;
+}
+
+Error cannotWrite(const std::string &path, int reason) {
+  return makeErrorCode(reason, "cannot write {}: {}", path, std::strerror(reason));
+}
+
+} // namespace
+
+Result<void> replaceFile(const std::string &path, std::string_view contents) {
+  struct stat status;
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  if (exists && !S_ISREG(status.st_mode)) {
+    const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file < 0)
+      return cannotWrite(path, errno);
+    const int failed = writeAll(file, contents);
+    ::close(file);
+    return failed ? Result<void>(cannotWrite(path, failed)) : Result<void>();
+  }
+
+  std::string target = path;
+  if (exists)
+    if (char *resolved = ::realpath(path.c_str(), nullptr)) {
+      target = resolved;
+      std::free(resolved);
+    }
+  // Threads, and processes that were given the same name, do not write into each other's.
+  static std::atomic<unsigned> counter = 0;
+  const std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), counter++);
+  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0)
+    return cannotWrite(path, errno);
+  int failed = writeAll(file, contents);
+  if (!failed && exists && ::fchmod(file, status.st_mode & 07777) != 0)
+    failed = errno;
+  if (::close(file) != 0 && !failed)
+    failed = errno;
+  if (!failed && ::rename(temporary.c_str(), target.c_str()) != 0)
+    failed = errno;
+  if (!failed)
+    return {};
+  ::unlink(temporary.c_str());
+  return cannotWrite(path, failed);
+}
+
+} // namespace luthier

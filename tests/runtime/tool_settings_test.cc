@@ -1,0 +1,158 @@
+#include "runtime/tool_settings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include <unistd.h>
+
+namespace luthier::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+class Settings : public testing::Test {
+protected:
+  void SetUp() override {
+    for (const auto &[name, value] : ToolSettings().toEnvironment())
+      unsetenv(name.c_str());
+  }
+  static std::string errorWith(const char *name, const char *value) {
+    setenv(name, value, 1);
+    const auto settings = ToolSettings::fromEnvironment();
+    unsetenv(name);
+    return settings ? "" : settings.error().message();
+  }
+};
+
+TEST_F(Settings, NothingSet) {
+  const auto settings = ToolSettings::fromEnvironment();
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->tools.empty());
+  EXPECT_TRUE(settings->options.empty());
+  EXPECT_EQ(settings->output, "");
+  EXPECT_EQ(settings->format, OutputFormat::Text);
+  EXPECT_EQ(settings->firstIteration, 1u);
+  EXPECT_EQ(settings->lastIteration, UINT64_MAX);
+  EXPECT_FALSE(settings->strict);
+}
+
+TEST_F(Settings, ThereAndBack) {
+  ToolSettings said;
+  said.tools = {"/opt/a b/libone.so", "/opt/two.so"};
+  said.options = {{"one.per", "block"}, {"one.empty", ""}, {"two.text", "a=b c.d \"e\""}};
+  said.output = "/tmp/results 1.json";
+  said.format = OutputFormat::Json;
+  said.kernelInclude = "^(a|b)";
+  said.kernelExclude = "c$";
+  said.firstIteration = 2;
+  said.lastIteration = 5;
+  said.strict = true;
+  ASSERT_TRUE(said.validate());
+  for (const auto &[name, value] : said.toEnvironment())
+    setenv(name.c_str(), value.c_str(), 1);
+  const auto heard = ToolSettings::fromEnvironment();
+  ASSERT_TRUE(heard) << heard.error().message();
+  EXPECT_EQ(heard->tools, said.tools);
+  EXPECT_EQ(heard->options, said.options);
+  EXPECT_EQ(heard->output, said.output);
+  EXPECT_EQ(heard->format, said.format);
+  EXPECT_EQ(heard->kernelInclude, said.kernelInclude);
+  EXPECT_EQ(heard->kernelExclude, said.kernelExclude);
+  EXPECT_EQ(heard->firstIteration, said.firstIteration);
+  EXPECT_EQ(heard->lastIteration, said.lastIteration);
+  EXPECT_EQ(heard->strict, said.strict);
+
+  // Defaults wipe out what an outer run has set.
+  for (const auto &[name, value] : ToolSettings().toEnvironment())
+    setenv(name.c_str(), value.c_str(), 1);
+  const auto none = ToolSettings::fromEnvironment();
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_EQ(none->toEnvironment(), ToolSettings().toEnvironment());
+}
+
+TEST_F(Settings, AnOpenRange) {
+  ToolSettings said;
+  said.firstIteration = 3;
+  setenv("LUTHIER_KERNEL_ITERATIONS", said.toEnvironment().at("LUTHIER_KERNEL_ITERATIONS").c_str(), 1);
+  const auto heard = ToolSettings::fromEnvironment();
+  ASSERT_TRUE(heard);
+  EXPECT_EQ(heard->firstIteration, 3u);
+  EXPECT_EQ(heard->lastIteration, UINT64_MAX);
+}
+
+TEST_F(Settings, ErrorsNameTheVariable) {
+  EXPECT_THAT(errorWith("LUTHIER_TOOLS", "libone.so"), AllOf(HasSubstr("LUTHIER_TOOLS"), HasSubstr("absolute path")));
+  EXPECT_THAT(errorWith("LUTHIER_TOOLS", "/a/libone.so:/b/libone.so"), HasSubstr("two tools have the name one"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_OPTIONS", "one.per"),
+              AllOf(HasSubstr("LUTHIER_TOOL_OPTIONS"), HasSubstr("'one.per' has no value")));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_OPTIONS", "one.per=block"), HasSubstr("tool that is not loaded (none is)"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_OUTPUT", "relative.json"), HasSubstr("'relative.json' cannot be written to"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_OUTPUT", "/tmp/%nonsense%"),
+              AllOf(HasSubstr("LUTHIER_TOOL_OUTPUT"), HasSubstr("%nonsense% is no key; known: %pid%")));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_FORMAT", "xml"),
+              HasSubstr("LUTHIER_TOOL_FORMAT is 'xml'; expected one of: text"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_INCLUDE", "("), HasSubstr("LUTHIER_KERNEL_INCLUDE: '(' is no regular"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_EXCLUDE", "["), HasSubstr("LUTHIER_KERNEL_EXCLUDE: '[' is no regular"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_ITERATIONS", "5-2"), HasSubstr("LUTHIER_KERNEL_ITERATIONS: '5-2' is no range"));
+  EXPECT_THAT(errorWith("LUTHIER_STRICT", "maybe"), HasSubstr("LUTHIER_STRICT is 'maybe'"));
+}
+
+TEST_F(Settings, WhatTheEnvironmentCannotSay) {
+  const auto errorOf = [](const ToolSettings &settings) {
+    const auto valid = settings.validate();
+    return valid ? std::string() : valid.error().message();
+  };
+  ToolSettings settings;
+  settings.tools = {"/a:b/libone.so"};
+  EXPECT_THAT(errorOf(settings), HasSubstr("without ':'"));
+  settings.tools = {"/a/libone.so"};
+  EXPECT_EQ(errorOf(settings), "");
+  settings.options = {{"one.text", "two\nlines"}};
+  EXPECT_THAT(errorOf(settings), HasSubstr("one.text has more than one line"));
+  settings.options = {{"two.text", "x"}};
+  EXPECT_EQ(errorOf(settings), "two.text is an option of a tool that is not loaded (loaded: one)");
+  for (const char *key : {"text", ".text", "one.", "one.a=b"}) {
+    settings.options = {{key, "x"}};
+    EXPECT_THAT(errorOf(settings), HasSubstr("expected NAME.option=value")) << key;
+  }
+}
+
+TEST(ToolName, OfPaths) {
+  EXPECT_EQ(toolName("/a/b/libinstr_count.so"), "instr_count");
+  EXPECT_EQ(toolName("libx.so.1.2"), "x");
+  EXPECT_EQ(toolName("/a.so/plain.so"), "plain");
+  EXPECT_EQ(toolName("library"), "rary");
+}
+
+TEST(Iterations, Ranges) {
+  EXPECT_THAT(*parseIterations("3"), Pair(3u, 3u));
+  EXPECT_THAT(*parseIterations("3-7"), Pair(3u, 7u));
+  EXPECT_THAT(*parseIterations("3-"), Pair(3u, UINT64_MAX));
+  for (const char *text : {"", "-", "-3", "0", "0-1", "3-2", "a", "3-b", "1-2-3", " 1", "18446744073709551616"})
+    EXPECT_FALSE(parseIterations(text)) << text;
+}
+
+TEST(Keys, AreReplaced) {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  setenv("LUTHIER_TEST_KEY", "7", 1);
+  unsetenv("LUTHIER_TEST_NONE");
+  EXPECT_EQ(*expandKeys("/r/%hostname%-%pid%.json"),
+            std::string("/r/") + host + "-" + std::to_string(getpid()) + ".json");
+  EXPECT_EQ(*expandKeys("rank%env{LUTHIER_TEST_KEY}%-%env{LUTHIER_TEST_NONE}%."), "rank7-.");
+}
+
+TEST(Keys, OrdinaryPercentSigns) {
+  for (const char *text : {"", "100%", "a%%b", "50% of 60%", "%", "%env{A"})
+    EXPECT_EQ(*expandKeys(text), text);
+  for (const char *text : {"%x%", "%PID%", "%env{}%", "%env{A B}%"})
+    EXPECT_FALSE(expandKeys(text)) << text;
+}
+
+} // namespace
+} // namespace luthier::runtime
