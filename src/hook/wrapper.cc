@@ -4,6 +4,7 @@
 
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/ReplaceConstant.h>
 #include <llvm/IR/Verifier.h>
@@ -98,8 +99,14 @@ std::vector<llvm::CallInst *> reservedCalls(llvm::Function &function) {
   return calls;
 }
 
-/// Whether anything but loads is made of the variable's address.
-bool isWritten(const llvm::GlobalVariable &global) {
+/// What a hook does with a variable.
+struct VariableUse {
+  bool written = false; ///< or its address goes somewhere
+  bool atomic = false;
+};
+
+VariableUse useOf(const llvm::GlobalVariable &global) {
+  VariableUse result;
   std::vector<const llvm::Value *> work = {&global};
   std::set<const llvm::Value *> seen;
   while (!work.empty()) {
@@ -108,14 +115,58 @@ bool isWritten(const llvm::GlobalVariable &global) {
     if (!seen.insert(value).second)
       continue;
     for (const llvm::User *user : value->users()) {
+      result.atomic |=
+          llvm::isa<llvm::AtomicRMWInst, llvm::AtomicCmpXchgInst>(user) ||
+          (llvm::isa<llvm::LoadInst, llvm::StoreInst>(user) && llvm::cast<llvm::Instruction>(user)->isAtomic());
       if (llvm::isa<llvm::LoadInst>(user))
         continue;
-      if (!llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::PHINode, llvm::SelectInst>(user))
-        return true;
-      work.push_back(user);
+      if (llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::PHINode, llvm::SelectInst>(user))
+        work.push_back(user);
+      else
+        result.written = true;
     }
   }
-  return false;
+  return result;
+}
+
+/// Makes users of `from`, which points to a variable in memory, use `to`, which points to a local one. A cast of `to`
+/// to the address space of `from` would not do: memory and local variables are known to be apart. False when the
+/// address is used in a way that cannot be followed.
+bool moveToLocal(llvm::Value &from, llvm::Value &to) {
+  for (llvm::User *user : std::vector<llvm::User *>(from.user_begin(), from.user_end())) {
+    auto *const instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (!instruction)
+      return false;
+    llvm::IRBuilder<> b(instruction);
+    if (auto *load = llvm::dyn_cast<llvm::LoadInst>(instruction)) {
+      load->setOperand(llvm::LoadInst::getPointerOperandIndex(), &to);
+    } else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(instruction)) {
+      if (store->getValueOperand() == &from)
+        return false;
+      store->setOperand(llvm::StoreInst::getPointerOperandIndex(), &to);
+    } else if (auto *element = llvm::dyn_cast<llvm::GetElementPtrInst>(instruction)) {
+      const std::vector<llvm::Value *> indices(element->idx_begin(), element->idx_end());
+      if (!moveToLocal(*element, *b.CreateGEP(element->getSourceElementType(), &to, indices)))
+        return false;
+      element->eraseFromParent();
+    } else if (auto *cast = llvm::dyn_cast<llvm::AddrSpaceCastInst>(instruction)) {
+      if (cast->getDestAddressSpace() != 0)
+        return false;
+      cast->replaceAllUsesWith(b.CreateAddrSpaceCast(&to, cast->getType()));
+      cast->eraseFromParent();
+    } else if (auto *copy = llvm::dyn_cast<llvm::MemTransferInst>(instruction)) {
+      llvm::Value *const target = copy->getRawDest() == &from ? &to : copy->getRawDest();
+      llvm::Value *const source = copy->getRawSource() == &from ? &to : copy->getRawSource();
+      b.CreateMemMove(target, copy->getDestAlign(), source, copy->getSourceAlign(), copy->getLength());
+      copy->eraseFromParent();
+    } else if (auto *fill = llvm::dyn_cast<llvm::MemSetInst>(instruction)) {
+      b.CreateMemSet(&to, fill->getValue(), fill->getLength(), fill->getDestAlign());
+      fill->eraseFromParent();
+    } else {
+      return false;
+    }
+  }
+  return true;
 }
 
 class Wrapper {
@@ -136,7 +187,7 @@ public:
                         .out = true});
     LUTHIER_TRY(makeFunction());
     replaceReserved();
-    replaceVariables();
+    LUTHIER_TRY(replaceVariables());
     if (wave_)
       makeUniform();
     std::string broken;
@@ -246,13 +297,18 @@ private:
     return {};
   }
 
-  Result<void> collectVariables() {
+  /// Expressions of constants become instructions, so that an address can be followed and replaced.
+  void spellOutConstants() {
     std::vector<llvm::Constant *> constants;
     for (llvm::GlobalVariable &global : module_.globals()) {
       global.removeDeadConstantUsers(); // what was in lists that are gone
       constants.push_back(&global);
     }
     llvm::convertUsersOfConstantsToInstructions(constants);
+  }
+
+  Result<void> collectVariables() {
+    spellOutConstants();
     const auto &impl = request_.module.impl();
     for (llvm::GlobalVariable &global : module_.globals()) {
       const auto number = impl.variableOfSymbol.find(view(global.getName()));
@@ -261,10 +317,12 @@ private:
       const Variable &variable = impl.variables[number->second];
       variables_.push_back({&global, number->second});
       if (variable.storage == Storage::PerWave) {
-        const bool written = isWritten(global);
-        if (written && !wave_)
+        const VariableUse use = useOf(global);
+        if (use.atomic)
+          return refuse(" uses {} atomically, which is per wave, in registers", variable.name);
+        if (use.written && !wave_)
           return refuse(" runs per lane and cannot write {}, which is per wave", variable.name);
-        slotOf(wavePort(number->second), true, waveDwords(variable)).out = written;
+        slotOf(wavePort(number->second), true, waveDwords(variable)).out = use.written;
       } else if (variable.storage == Storage::PerLaunch) {
         slotOf({.kind = Port::Kind::LaunchBlock}, true, 2);
       }
@@ -402,7 +460,8 @@ private:
     return kAllBits | (request_.target.major >= 10 ? kHwId1 : kHwId);
   }
 
-  void replaceVariables() {
+  Result<void> replaceVariables() {
+    spellOutConstants(); // inlining has made some again
     const auto &impl = request_.module.impl();
     for (const auto &[global, number] : variables_) {
       const Variable &variable = impl.variables[number];
@@ -416,16 +475,16 @@ private:
         global->setName(ref(kVariablePrefix) + std::to_string(number));
         continue;
       }
-      llvm::Value *place = nullptr;
       if (variable.storage == Storage::PerWave) {
         const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == wavePort(number); });
-        place = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(slot.variable, b.getPtrTy(0)), global->getType());
-      } else {
-        llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
-        place = b.CreatePtrAdd(block, b.getInt64(variable.offset));
+        if (!moveToLocal(*global, *slot.variable))
+          return refuse(" makes something of the address of {}, which is per wave, in registers", variable.name);
+        continue;
       }
-      global->replaceAllUsesWith(place);
+      llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
+      global->replaceAllUsesWith(b.CreatePtrAdd(block, b.getInt64(variable.offset)));
     }
+    return {};
   }
 
   /// A wave hook runs by one lane: what LLVM thinks may differ by lane is that lane's value.

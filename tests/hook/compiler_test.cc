@@ -190,9 +190,9 @@ TEST(Example, IsTrue) {
     return fragment ? textOf(**fragment, target()) : std::vector<std::string>();
   };
   EXPECT_THAT(text("count"), ElementsAre("s_add_u32 s0, s0, s2", "s_addc_u32 s1, s1, 0"));
-  EXPECT_THAT(text("flush"), ElementsAre("v_mov_b32_e32 v0, s0", "v_mov_b32_e32 v1, s1", "s_mov_b32 s3, 0",
-                                         "s_mov_b32 s2, 0", "v_mov_b32_e32 v2, 0",
-                                         "global_atomic_add_x2 v2, v[0:1], s[2:3]"));
+  EXPECT_THAT(text("flush"),
+              ElementsAre("v_mov_b32_e32 v0, s0", "v_mov_b32_e32 v1, s1", "s_mov_b32 s3, 0", "s_mov_b32 s2, 0",
+                          "v_mov_b32_e32 v2, 0", "global_atomic_add_x2 v2, v[0:1], s[2:3]"));
   EXPECT_THAT(text("clamp"), ElementsAre("v_cmp_ngt_f32_e32 vcc, 0, v0", "v_cndmask_b32_e32 v1, 0, v0, vcc"));
   EXPECT_FALSE(text("access").empty());
 }
@@ -246,6 +246,9 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC"));
   EXPECT_THAT(reason("readsAccumulator", "gfx906"), HasSubstr("gfx906 has no AccVGPRs"));
   EXPECT_THAT(reason("manyRegisters"), HasSubstr("hook manyRegisters needs 50 scalar"));
+  EXPECT_THAT(reason("atomicPerWave"), HasSubstr("hook atomicPerWave uses seen atomically"));
+  EXPECT_THAT(reason("addressPerWave"), HasSubstr("hook addressPerWave"));
+  EXPECT_THAT(reason("breaksLlvm"), HasSubstr("hook breaksLlvm"));
   EXPECT_THAT(reason("nothing"), HasSubstr("there is no hook nothing"));
 }
 
