@@ -5,10 +5,27 @@
 // to it that each pair has its distance. A rule is a row: what the earlier instruction is, what the later one is,
 // whether and which registers they must share, and how many wait states must lie between. Every instruction is one wait
 // state, s_nop N is N + 1.
+//
+// The rows are the tables of the ISA manuals ("Manually Inserted Wait States", "Required NOPs" of the matrix
+// instructions) for gfx8, gfx9 and CDNA. From gfx10 on, hardware keeps its distances, except for one pair on gfx10.
+// tests/analysis/hazards_test.cc compares all of it with what LLVM inserts.
+//
+// Not covered, because s_nop does not cure it:
+//   gfx1010 and its like, which are no targets of ours: bugs whose cure is another instruction (s_waitcnt_depctr,
+//           s_mov_b32 null, v_mov_b32, s_waitcnt_vscnt). gfx1030 has none of them.
+//   gfx11   v_permlane behind v_cmpx (v_mov_b32 between); a transcendental's result used too early; in waves of 64
+//   lanes,
+//           results from before and behind a write of EXEC used together, and a mask that is overwritten
+//           (s_waitcnt_depctr); WMMA that uses the result of WMMA (v_nop).
+// Nor is what no code for HSA does: VCC used by its name and by its alias among the SGPRs, images with half
+// descriptors. XNACK replays are no matter of distance (see analysis/waits.h), but with xnack+ a memory
+// instruction must not be inserted right behind another one whose address it overwrites: anything between them helps.
 #pragma once
 
+#include "analysis/cfg.h"
 #include "isa/target.h"
 #include "luthier/instr.h"
+#include "support/result.h"
 
 #include <span>
 
@@ -25,5 +42,12 @@ unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *con
 
 /// The same for a single pair, which has nothing between: wait states that it needs.
 unsigned waitStatesBetween(const isa::Target &target, const Instr &earlier, const Instr &later);
+
+/// How many wait states the instruction itself is.
+unsigned waitStatesOf(const isa::Target &target, const Instr &instr);
+
+/// Looks along all paths of a function for a pair that is too close; the error names both and what is missing. What
+/// happens before the function's entry and inside of calls is not looked at.
+Result<void> verifyHazards(const isa::Target &target, const Cfg &cfg);
 
 } // namespace luthier::analysis

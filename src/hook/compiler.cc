@@ -40,7 +40,7 @@ Result<Fragment> compileHook(const HookModule &module, const Hook &hook, const F
   const WrapRequest wrap{module, hook, request.sources, target, waveSize};
   auto done = guarded([&]() -> Result<void> {
     llvm::LLVMContext context;
-    const auto bitcode = LUTHIER_TRY(readBitcode(module.impl().bitcode, context, module.origin()));
+    const auto bitcode = LUTHIER_TRY(readBitcode(module.impl().bitcode, context, module.origin(), Input::Own));
     const auto machine = LUTHIER_TRY(createTargetMachine(target, waveSize));
     LUTHIER_TRY(isolateHook(*bitcode, wrap));
     simplify(*bitcode, *machine);

@@ -11,6 +11,8 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <csetjmp>
+#include <csignal>
+#include <iterator>
 #include <mutex>
 
 // Declared here because only the AMD GPU target is linked.
@@ -26,35 +28,94 @@ namespace luthier::hook {
 namespace {
 
 struct Escape {
-  std::jmp_buf where;
+  sigjmp_buf where;
   std::string message;
   Escape *outer;
+  Input input;
 };
 thread_local Escape *innermost = nullptr;
 
-void onFatalError(void *, const char *reason, bool) {
-  if (!innermost)
-    return; // not ours: LLVM ends the process
-  innermost->message = reason;
-  std::longjmp(innermost->where, 1);
+[[noreturn]] void escape(std::string message) {
+  innermost->message = std::move(message);
+  siglongjmp(innermost->where, 1);
 }
+
+void onFatalError(void *, const char *reason, bool) {
+  if (innermost) // else LLVM ends the process
+    escape(reason);
+}
+
+/// Handlers of the signals that a crash raises, while at least one thread works on foreign input. Other threads'
+/// signals go where they went before.
+class CrashSignals {
+public:
+  static void watch() {
+    std::lock_guard lock(mutex);
+    if (users++ > 0)
+      return;
+    struct sigaction action = {};
+    action.sa_sigaction = onSignal;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+    for (size_t n = 0; n < std::size(kSignals); ++n)
+      sigaction(kSignals[n], &action, &before[n]);
+  }
+  static void leave() {
+    std::lock_guard lock(mutex);
+    if (--users > 0)
+      return;
+    for (size_t n = 0; n < std::size(kSignals); ++n) {
+      struct sigaction now = {};
+      sigaction(kSignals[n], nullptr, &now);
+      if (now.sa_sigaction == onSignal) // else somebody else has come since, who has ours to go on to
+        sigaction(kSignals[n], &before[n], nullptr);
+    }
+  }
+
+private:
+  static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+  static void onSignal(int signal, siginfo_t *info, void *context) {
+    if (innermost && innermost->input == Input::Foreign)
+      escape(fmt::format("it crashed (signal {})", signal));
+    for (size_t n = 0; n < std::size(kSignals); ++n) {
+      if (kSignals[n] != signal)
+        continue;
+      if (before[n].sa_flags & SA_SIGINFO)
+        before[n].sa_sigaction(signal, info, context);
+      else if (before[n].sa_handler == SIG_DFL)
+        sigaction(signal, &before[n], nullptr); // it happens again
+      else if (before[n].sa_handler != SIG_IGN)
+        before[n].sa_handler(signal);
+    }
+  }
+
+  static inline std::mutex mutex;
+  static inline unsigned users = 0;
+  static inline struct sigaction before[std::size(kSignals)];
+};
 
 } // namespace
 
-Result<void> guarded(llvm::function_ref<Result<void>()> work) {
+Result<void> guarded(llvm::function_ref<Result<void>()> work, Input input) {
   initializeLlvm();
-  // Not on the stack: after longjmp, locals that changed since setjmp are indeterminate.
-  auto escape = std::make_unique<Escape>();
-  Escape *const here = escape.get();
+  // Not on the stack: after a jump, locals that changed since are indeterminate.
+  const auto here = std::make_unique<Escape>();
   here->outer = innermost;
-  innermost = here;
-  if (setjmp(here->where) != 0) {
-    Escape *const reached = innermost;
-    innermost = reached->outer;
-    return makeError("LLVM gave up: {}", reached->message);
+  here->input = input;
+  if (input == Input::Foreign)
+    CrashSignals::watch();
+  const auto finish = [&] {
+    innermost = here->outer;
+    if (input == Input::Foreign)
+      CrashSignals::leave();
+  };
+  innermost = here.get();
+  if (sigsetjmp(here->where, 1) != 0) {
+    finish();
+    return makeErrorCode(kGaveUp, "LLVM gave up: {}", here->message);
   }
   auto result = work();
-  innermost = here->outer;
+  finish();
   return result;
 }
 
@@ -66,6 +127,7 @@ void initializeLlvm() {
     LLVMInitializeAMDGPUTargetMC();
     LLVMInitializeAMDGPUAsmPrinter();
     llvm::install_fatal_error_handler(onFatalError);
+    llvm::install_bad_alloc_error_handler(onFatalError);
     // Alignment of loops would pad fragments with no-ops, for an address that they will not have.
     setLlvmOption("amdgpu-disable-loop-alignment", "true");
   });
@@ -109,27 +171,29 @@ void collectDiagnostic(const llvm::DiagnosticInfo *info, void *context) {
 } // namespace
 
 Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bitcode, llvm::LLVMContext &context,
-                                                  const std::string &origin) {
+                                                  const std::string &origin, Input input) {
   std::unique_ptr<llvm::Module> module;
   std::string diagnosed;
   context.setDiagnosticHandlerCallBack(
       [](const llvm::DiagnosticInfo *info, void *text) { collectDiagnostic(info, text); }, &diagnosed);
-  auto done = guarded([&]() -> Result<void> {
-    const llvm::MemoryBufferRef buffer(llvm::StringRef(reinterpret_cast<const char *>(bitcode.data()), bitcode.size()),
-                                       origin);
-    auto parsed = llvm::parseBitcodeFile(buffer, context);
-    if (!parsed)
-      return makeError("{} is no LLVM bitcode that can be read: {}", origin, takeMessage(parsed.takeError()));
-    std::string broken;
-    llvm::raw_string_ostream stream(broken);
-    if (llvm::verifyModule(**parsed, &stream))
-      return makeError("{} is damaged bitcode: {}", origin, stream.str());
-    module = std::move(*parsed);
-    return {};
-  });
+  auto done = guarded(
+      [&]() -> Result<void> {
+        const llvm::MemoryBufferRef buffer(
+            llvm::StringRef(reinterpret_cast<const char *>(bitcode.data()), bitcode.size()), origin);
+        auto parsed = llvm::parseBitcodeFile(buffer, context);
+        if (!parsed)
+          return makeError("this is no LLVM bitcode that can be read: {}", takeMessage(parsed.takeError()));
+        std::string broken;
+        llvm::raw_string_ostream stream(broken);
+        if (llvm::verifyModule(**parsed, &stream))
+          return makeError("this is damaged bitcode: {}", stream.str());
+        module = std::move(*parsed);
+        return {};
+      },
+      input);
   context.setDiagnosticHandlerCallBack(nullptr, nullptr);
   if (!done)
-    return std::move(done).error();
+    return done.error().withContext(origin);
   if (!diagnosed.empty())
     return makeError("{}: {}", origin, diagnosed);
   if (!module->getTargetTriple().starts_with("amdgcn"))

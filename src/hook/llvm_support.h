@@ -15,9 +15,18 @@
 
 namespace luthier::hook {
 
+enum class Input {
+  Own,     ///< LLVM itself made it, or has accepted it before
+  Foreign, ///< nobody vouches for it
+};
+
+/// Code of the error when LLVM was left in the middle of its work.
+inline constexpr int kGaveUp = 1;
+
 /// Runs `work`. Where LLVM gives up ("fatal error") it is left at once and what it held is leaked, which is better than
-/// LLVM's own way: ending the process. The calling thread must not hold locks that `work` took.
-Result<void> guarded(llvm::function_ref<Result<void>()> work);
+/// LLVM's own way: ending the process. With Input::Foreign, a crash of this thread is such an end too: LLVM's reader
+/// of bitcode believes most of what it reads.
+Result<void> guarded(llvm::function_ref<Result<void>()> work, Input input = Input::Own);
 
 /// Initialises LLVM's AMD GPU target, once.
 void initializeLlvm();
@@ -30,7 +39,7 @@ std::string takeMessage(llvm::Error error);
 /// Reads bitcode and makes it independent of what it was compiled for: attributes that name a CPU or its features, and
 /// lists that keep symbols alive, are dropped; every global has a name. Names are the same every time.
 Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bitcode, llvm::LLVMContext &context,
-                                                  const std::string &origin);
+                                                  const std::string &origin, Input input);
 
 /// Functions that luthier/hook.h declares and the compiler of fragments provides.
 namespace reserved {

@@ -349,9 +349,14 @@ Result<std::shared_ptr<const HookModule>> HookModule::load(std::span<const std::
   impl->origin = std::move(origin);
   impl->bitcode.assign(bitcode.begin(), bitcode.end());
   impl->digest = digestOf(bitcode);
-  llvm::LLVMContext context;
-  const auto module = LUTHIER_TRY(readBitcode(impl->bitcode, context, impl->origin));
-  if (auto done = describe(*module, *impl); !done)
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = readBitcode(impl->bitcode, *context, impl->origin, Input::Foreign);
+  if (!module) {
+    if (module.error().code() == kGaveUp)
+      (void)context.release(); // nobody knows what state it is in: it cannot even be destroyed
+    return std::move(module).error();
+  }
+  if (auto done = describe(**module, *impl); !done)
     return done.error().withContext(impl->origin);
   return std::shared_ptr<const HookModule>(new HookModule(std::move(impl)));
 }

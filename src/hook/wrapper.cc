@@ -78,8 +78,8 @@ std::vector<llvm::Value *> toDwords(llvm::IRBuilder<> &b, llvm::Value *value, un
   const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
   llvm::Type *const type = value->getType();
   const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
-  llvm::Value *whole = type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits))
-                                           : b.CreateBitCast(value, b.getIntNTy(bits));
+  llvm::Value *whole =
+      type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits)) : b.CreateBitCast(value, b.getIntNTy(bits));
   whole = b.CreateZExt(whole, b.getIntNTy(32 * count));
   std::vector<llvm::Value *> dwords;
   for (unsigned n = 0; n < count; ++n)
@@ -198,8 +198,7 @@ private:
   Result<void> collectReserved() {
     for (llvm::CallInst *call : reservedCalls(body_)) {
       const std::string_view name = view(call->getCalledFunction()->getName());
-      const auto *constant =
-          call->arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
+      const auto *constant = call->arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call->getArgOperand(0)) : nullptr;
       const uint64_t number = constant ? constant->getZExtValue() : 0;
       const bool reads = name == reserved::kReadReg, writes = name == reserved::kWriteReg;
       if ((reads || writes || name == reserved::kLaunch32 || name == reserved::kLaunch64) && !constant)
@@ -292,12 +291,13 @@ private:
     if (results.empty()) // a function that returns nothing would end the wave
       results.push_back(b.getInt32Ty());
     auto *const resultType = llvm::StructType::get(context, results);
-    auto *const type = llvm::FunctionType::get(
-        resultType, std::vector<llvm::Type *>(scalarsIn + vectorsIn, b.getInt32Ty()), false);
+    auto *const type =
+        llvm::FunctionType::get(resultType, std::vector<llvm::Type *>(scalarsIn + vectorsIn, b.getInt32Ty()), false);
     wrapper_ = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, ref(kWrapperName), module_);
     wrapper_->setCallingConv(llvm::CallingConv::AMDGPU_CS);
     wrapper_->addFnAttr(llvm::Attribute::NoUnwind);
     wrapper_->addFnAttr("warn-stack-size", "0"); // the stack's size is asked for (codegen.cc)
+    wrapper_->addFnAttr("amdgpu-ieee", "true");  // as compilers set the mode of kernels, though not of shaders
     for (unsigned n = 0; n < scalarsIn; ++n)
       wrapper_->addParamAttr(n, llvm::Attribute::InReg);
 
@@ -327,13 +327,11 @@ private:
         slot.results = toDwords(b, call, slot.dwords);
       else
         for (unsigned n = 0; n < slot.dwords; ++n)
-          slot.results.push_back(
-              b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
+          slot.results.push_back(b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
       for (unsigned n = 0; n < slot.dwords; ++n)
-        result = slot.scalar
-                     ? b.CreateInsertValue(result, slot.results[n], slot.at + n)
-                     : b.CreateInsertValue(result, b.CreateBitCast(slot.results[n], b.getFloatTy()),
-                                           scalarsOut + slot.at + n);
+        result = slot.scalar ? b.CreateInsertValue(result, slot.results[n], slot.at + n)
+                             : b.CreateInsertValue(result, b.CreateBitCast(slot.results[n], b.getFloatTy()),
+                                                   scalarsOut + slot.at + n);
     }
     b.CreateRet(result);
 
@@ -353,9 +351,8 @@ private:
     if (!isAddress(source.kind))
       return fromDwords(b, slots_[first].inputs, type);
     std::vector<std::vector<llvm::Value *>> parts;
-    for (size_t at = first; at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter &&
-                            slots_[at].port.index == n;
-         ++at)
+    for (size_t at = first;
+         at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter && slots_[at].port.index == n; ++at)
       parts.push_back(slots_[at].inputs);
     llvm::Value *address = buildAddress(b, source, request_.target, parts);
     return fromDwords(b, toDwords(b, address, hook_.parameters[n].dwords), type);
@@ -456,9 +453,8 @@ private:
       llvm::CallInst *const uniform =
           b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {number->getType()}, {number});
       llvm::Value *const value = b.CreateBitCast(uniform, type);
-      instruction->replaceUsesWithIf(value, [&](const llvm::Use &use) {
-        return use.getUser() != uniform && use.getUser() != number;
-      });
+      instruction->replaceUsesWithIf(
+          value, [&](const llvm::Use &use) { return use.getUser() != uniform && use.getUser() != number; });
     }
   }
 

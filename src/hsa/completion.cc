@@ -19,7 +19,23 @@ struct Completions::Watched {
   AqlPacket packet; ///< with the application's signal
   hsa_signal_t signal;
   CompletionCallback completed;
+  Watched *previous = nullptr, *next = nullptr;
 };
+
+void Completions::link(Watched *watched) {
+  watched->next = inFlight_;
+  if (inFlight_)
+    inFlight_->previous = watched;
+  inFlight_ = watched;
+  ++inFlightCount_;
+}
+
+void Completions::unlink(Watched *watched) {
+  (watched->previous ? watched->previous->next : inFlight_) = watched->next;
+  if (watched->next)
+    watched->next->previous = watched->previous;
+  --inFlightCount_;
+}
 
 Result<hsa_signal_t> Completions::takeSignal() {
   {
@@ -45,7 +61,7 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
   auto watched = std::unique_ptr<Watched>(new Watched{this, queue, entry.packet, *signal, std::move(entry.completed)});
   {
     std::lock_guard lock(mutex_);
-    inFlight_.emplace(signal->handle, queue.id);
+    link(watched.get());
   }
   auto registered = call<ApiId::hsa_amd_signal_async_handler>(*signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1),
                                                               handle, static_cast<void *>(watched.get()));
@@ -53,7 +69,7 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
     log::error("a kernel's completion cannot be watched: {}", registered.error().message());
     std::lock_guard lock(mutex_);
     freeSignals_.push_back(*signal);
-    inFlight_.erase(signal->handle);
+    unlink(watched.get());
     return;
   }
   watched.release(); // `handle` has it now
@@ -72,8 +88,8 @@ void Completions::finish(std::unique_ptr<Watched> watched) {
     tell(*watched);
   std::lock_guard lock(mutex_);
   freeSignals_.push_back(watched->signal);
-  inFlight_.erase(watched->signal.handle);
-  if (inFlight_.empty())
+  unlink(watched.get());
+  if (!inFlight_)
     idle_.notify_all();
 }
 
@@ -100,19 +116,19 @@ void Completions::abandon(uint64_t queueId) {
   std::lock_guard lock(mutex_);
   // Where the hardware was first, the value is no longer 1 and the dispatch has completed; `finish` is on its way. For
   // the others, this is what calls it.
-  for (const auto &[signal, id] : inFlight_)
-    if (id == queueId)
-      call<ApiId::hsa_signal_cas_scacq_screl>(hsa_signal_t{signal}, hsa_signal_value_t(1), kAbandoned);
+  for (const Watched *watched = inFlight_; watched; watched = watched->next)
+    if (watched->queue.id == queueId)
+      call<ApiId::hsa_signal_cas_scacq_screl>(watched->signal, hsa_signal_value_t(1), kAbandoned);
 }
 
 uint64_t Completions::awaited() const {
   std::lock_guard lock(mutex_);
-  return inFlight_.size();
+  return inFlightCount_;
 }
 
 bool Completions::drain(std::chrono::milliseconds timeout) {
   std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, timeout, [this] { return inFlight_.empty(); });
+  return idle_.wait_for(lock, timeout, [this] { return !inFlight_; });
 }
 
 void Completions::releaseSignals() {

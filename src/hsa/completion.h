@@ -9,7 +9,6 @@
 
 #include <condition_variable>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 namespace luthier::hsa {
@@ -39,12 +38,15 @@ private:
   void finish(std::unique_ptr<Watched> watched);
   void tell(const Watched &watched);
   Result<hsa_signal_t> takeSignal();
+  void link(Watched *watched);
+  void unlink(Watched *watched);
 
   Interceptor &interceptor_;
   mutable std::mutex mutex_; ///< guards what follows
   std::condition_variable idle_;
   std::vector<hsa_signal_t> freeSignals_;
-  std::unordered_map<uint64_t, uint64_t> inFlight_; ///< ids of queues by the handles of our signals
+  Watched *inFlight_ = nullptr; ///< all of them, linked in any order: each dispatch comes by here
+  uint64_t inFlightCount_ = 0;
 };
 
 } // namespace luthier::hsa

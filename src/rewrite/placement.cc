@@ -286,16 +286,12 @@ Result<Plan> Planner::attempt(bool wait) {
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
   if (!plan.lentScalars.empty()) {
     plan.lanes = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
-    if (!plan.lanes) {
-      const Plan before = plan;
-      if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
-        plan = before;
-        const RegRange last = pool_.lastResort();
-        if (last.empty())
-          return lent.error();
-        plan.lanes = last.first;
-      }
-    }
+    if (!plan.lanes && !pool_.lastResort().empty())
+      plan.lanes = pool_.lastResort().first;
+    if (!plan.lanes)
+      if (const auto lent = lendLanes(plan, allocation, excluded); !lent)
+        // The register that this reserves may be one of those just taken: all over again.
+        return pool_.reserveLastResort() ? attempt(wait) : Result<Plan>(lent.error());
   }
   plan.used = allocation.taken();
   return plan;

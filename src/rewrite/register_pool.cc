@@ -102,10 +102,10 @@ RegRange RegisterPool::reserveVector() {
   return {};
 }
 
-RegRange RegisterPool::lastResort() {
+bool RegisterPool::reserveLastResort() {
   if (lastResort_.empty())
     lastResort_ = reserveVector();
-  return lastResort_;
+  return !lastResort_.empty();
 }
 
 RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy,

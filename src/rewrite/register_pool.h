@@ -39,7 +39,9 @@ public:
   RegRange reserveVector();
 
   /// A vector register that is free everywhere, for when nothing else is: one for the whole kernel, whatever it costs.
-  RegRange lastResort();
+  /// None until it has been reserved.
+  RegRange lastResort() const { return lastResort_; }
+  bool reserveLastResort(); ///< whether it could be
 
   /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
   /// new.

@@ -1,6 +1,7 @@
 // Every kernel and function of a big library that others have compiled, for all its targets: Debian's rocRAND.
 
 #include "analysis/budget.h"
+#include "analysis/hazards.h"
 #include "analysis/interprocedural.h"
 #include "object/container.h"
 
@@ -35,6 +36,8 @@ void check(const object::CodeObject &object, Seen &seen) {
     ASSERT_TRUE(fine) << fine.error().message();
     EXPECT_FALSE(cfg.hasUnknownExit());
     seen.instructions += cfg.instrs().size();
+    const auto apart = verifyHazards(object.target(), cfg);
+    ASSERT_TRUE(apart) << apart.error().message();
 
     const Liveness &live = *liveness->of(*node.symbol);
     live.walk([&](const Instr &instr, const LiveSets &sets) {

@@ -92,5 +92,11 @@ LUTHIER_HOOK(lane) void first_only(uint32_t x) {
 LUTHIER_HOOK(lane) uint32_t swap(uint32_t expected, uint32_t value) {
   return luthier::atomicCompareExchange(plain, expected, value);
 }
+LUTHIER_DEVICE uint32_t large[100000];
+LUTHIER_HOOK(lane) void far(uint32_t x) { large[77777 + (x & 1)] = x; }
+LUTHIER_HOOK(lane) float divide(float a, float b) { return a / b; }
+LUTHIER_HOOK(lane) double divide64(double a, double b) { return a / b; }
+LUTHIER_HOOK(lane) float smaller(float a, float b) { return __builtin_fminf(a, b); }
+LUTHIER_HOOK(wave) uint64_t remainder(uint64_t a, uint64_t b) { return a % b; }
 typedef uint32_t Four __attribute__((ext_vector_type(4)));
 LUTHIER_HOOK(lane) uint32_t addFour(Four data) { return data.x + data.y + data.z + data.w; }

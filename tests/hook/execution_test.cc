@@ -1,0 +1,330 @@
+// Fragments do what the hooks say, executed on the virtual GPU.
+
+#include "placed.h"
+
+#include <bit>
+
+namespace luthier::hook {
+namespace {
+
+using namespace test;
+using vgpu::test::ExecTest;
+using Kind = Port::Kind;
+
+class Execution : public testing::Test {
+protected:
+  void SetUp() override {
+    module = load();
+    ASSERT_TRUE(module);
+  }
+  Placed place(const std::string &name) { return Placed(module, plainRequest(*module, name)); }
+  uint64_t counter(Placed &placed, unsigned n) { return ExecTest::load<uint64_t>(placed.variable("counters") + 8 * n); }
+  unsigned indexOf(std::string_view variable) const {
+    return static_cast<unsigned>(module->findVariable(variable) - module->variables().data());
+  }
+  std::shared_ptr<const HookModule> module;
+};
+
+TEST_F(Execution, PerWaveCounterCarries) {
+  Placed placed = place("countWave");
+  placed.set(placed.input(Kind::WaveVariable, indexOf("seen")), 0xffff'ffff);
+  placed.set(placed.parameter(0), 3);
+  placed.wave.exec(0);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.output(Kind::WaveVariable, indexOf("seen"))), 0x1'0000'0002u);
+}
+
+TEST_F(Execution, WaveAtomics) {
+  Placed placed = place("countAt");
+  placed.wave.exec(1);
+  placed.set(placed.parameter(0), 7);
+  placed.set(placed.parameter(1), 0x1'0000'0005);
+  ASSERT_TRUE(placed.run());
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(counter(placed, 7), 0x2'0000'000au);
+  EXPECT_EQ(counter(placed, 0), 0u);
+}
+
+TEST_F(Execution, WaveAtomicReturnsTheOldValue) {
+  Placed placed = place("ticket");
+  placed.wave.exec(1ull << 17);
+  for (unsigned n = 0; n < 3; ++n) {
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(placed.get(placed.output(Kind::Result)), n);
+  }
+}
+
+TEST_F(Execution, Flush) {
+  Placed placed = place("flush");
+  placed.wave.exec(1);
+  for (const uint64_t seen : {uint64_t{5}, uint64_t{0}, uint64_t{1} << 40}) {
+    placed.set(placed.input(Kind::WaveVariable, indexOf("seen")), seen);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(placed.get(placed.output(Kind::WaveVariable, indexOf("seen"))), 0u);
+  }
+  EXPECT_EQ(counter(placed, 2), 5 + (uint64_t{1} << 40));
+}
+
+TEST_F(Execution, PerLaunchVariables) {
+  Placed placed = place("countLaunch");
+  placed.wave.exec(1);
+  const uint64_t block = placed.wave.buffer(module->perLaunchBytes());
+  placed.set(placed.input(Kind::LaunchBlock), block);
+  placed.set(placed.parameter(0), 9);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<uint64_t>(block), 0u);
+  EXPECT_EQ(ExecTest::load<uint64_t>(block + module->findVariable("launches")->offset), 9u);
+}
+
+TEST_F(Execution, GuestExecInAWaveHook) {
+  Placed placed = place("countLanes");
+  placed.set(placed.input(Kind::Register), 0xf000'0000'0000'0003);
+  placed.wave.exec(1);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(counter(placed, 1), 6u);
+}
+
+TEST_F(Execution, Branches) {
+  Placed placed = place("branchy");
+  for (const auto &[a, b] : {std::pair(5u, 3u), std::pair(3u, 5u), std::pair(4u, 4u)}) {
+    placed.set(placed.input(Kind::WaveVariable, indexOf("seen")), 100);
+    placed.set(placed.input(Kind::WaveVariable, indexOf("last")), 50);
+    placed.set(placed.parameter(0), a);
+    placed.set(placed.parameter(1), b);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(placed.get(placed.output(Kind::WaveVariable, indexOf("seen"))), a > b ? 100 : 100 + b);
+    EXPECT_EQ(placed.get(placed.output(Kind::WaveVariable, indexOf("last"))), a > b ? a : 50);
+  }
+}
+
+TEST_F(Execution, Tables) {
+  Placed placed = place("lookUp");
+  for (unsigned n = 0; n < 5; ++n) {
+    placed.set(placed.parameter(0), n);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(placed.get(placed.output(Kind::Result)), 10 * (n % 4 + 1));
+  }
+}
+
+TEST_F(Execution, UniformLoop) {
+  Placed placed = place("loadsFirst");
+  placed.wave.exec(1);
+  const uint64_t counters = placed.variable("counters");
+  for (unsigned n = 0; n < 3; ++n) {
+    placed.set(placed.input(Kind::Launch), 70 + n);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(ExecTest::load<uint64_t>(counters + 8 * n), 70 + n);
+    EXPECT_EQ(ExecTest::load<uint64_t>(counters + 8 * (n + 1)), 0u);
+  }
+}
+
+TEST_F(Execution, LaneAtomicsCountActiveLanes) {
+  for (const uint64_t exec : {uint64_t{0}, uint64_t{1}, uint64_t{0x8000'0000'0000'0001}, ~uint64_t{0}}) {
+    Placed placed = place("countLane");
+    placed.wave.exec(exec);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(counter(placed, 5), static_cast<uint64_t>(std::popcount(exec)));
+  }
+}
+
+TEST_F(Execution, LaneAtomicsAddUp) {
+  Placed placed = place("my::count(unsigned int)");
+  const uint64_t exec = 0xa5a5'0000'ffff'1234;
+  placed.wave.exec(exec);
+  uint64_t expected = 0;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    placed.setLane(placed.parameter(0), lane, 0xf000'0000 + lane);
+    if (exec >> lane & 1)
+      expected += 0xf000'0000 + lane;
+  }
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(counter(placed, 3), expected);
+}
+
+TEST_F(Execution, Histogram) {
+  Placed placed = place("histogram");
+  const uint64_t exec = 0x0000'ffff'ffff'fff0;
+  placed.wave.exec(exec);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    placed.setLane(placed.parameter(0), lane, 5 * lane);
+  ASSERT_TRUE(placed.run());
+  uint64_t expected[16] = {};
+  for (unsigned lane = 4; lane < 48; ++lane)
+    ++expected[5 * lane % 16];
+  for (unsigned n = 0; n < 16; ++n)
+    EXPECT_EQ(counter(placed, n), expected[n]) << n;
+}
+
+TEST_F(Execution, LaneHelpers) {
+  Placed placed = place("lanes");
+  const uint64_t exec = 0xff00'0000'00f0'000f;
+  placed.wave.exec(exec);
+  unsigned odd = 0;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    placed.setLane(placed.parameter(0), lane, lane % 3);
+    odd += (exec >> lane & 1) && lane % 3 == 1;
+  }
+  ASSERT_TRUE(placed.run());
+  for (unsigned lane = 0; lane < 64; ++lane)
+    if (exec >> lane & 1)
+      EXPECT_EQ(placed.get(placed.output(Kind::Result), lane), lane + 100 * odd + 10000 * 16);
+}
+
+TEST_F(Execution, WrittenRegistersOfSomeLanes) {
+  Placed placed = place("changeVector");
+  placed.wave.exec(0xff);
+  const Port &own = *findPort(placed.fragment->outputs, Kind::Register);
+  ASSERT_EQ(own.guest.first, vgpr(9));
+  for (const Port &port : placed.fragment->inputs)
+    for (unsigned lane = 0; lane < 64; ++lane)
+      placed.setLane(port, lane, port.guest.first == vgpr(9) ? 1000 + lane : 1);
+  ASSERT_TRUE(placed.run());
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(placed.get(own, lane), 1000 + lane + (lane < 8 && lane % 2)) << lane;
+}
+
+TEST_F(Execution, WrittenScalarRegister) {
+  Placed placed = place("changeScalar");
+  placed.set(placed.fragment->inputs[0], 40);
+  placed.set(placed.fragment->inputs[1], 2);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.fragment->outputs[0]), 42u);
+}
+
+TEST_F(Execution, DivergentLoop) {
+  Placed placed = place("loop");
+  const uint64_t exec = 0xf0f0'f0f0'f0f0'f0f0;
+  placed.wave.exec(exec);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    placed.setLane(placed.parameter(0), lane, lane % 11);
+  ASSERT_TRUE(placed.run());
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    uint32_t expected = 1;
+    for (uint32_t i = 0; i < lane % 11; ++i)
+      expected = expected * 3 + i;
+    if (exec >> lane & 1)
+      EXPECT_EQ(placed.get(placed.output(Kind::Result), lane), expected) << lane;
+  }
+}
+
+TEST_F(Execution, FirstLaneOnly) {
+  Placed placed = place("first_only");
+  placed.wave.exec(0xfff0);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    placed.setLane(placed.parameter(0), lane, 100 + lane);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<uint32_t>(placed.variable("plain")), 104u);
+}
+
+TEST_F(Execution, CompareAndExchange) {
+  Placed placed = place("swap");
+  placed.wave.exec(1);
+  placed.set(placed.parameter(0), 0);
+  placed.set(placed.parameter(1), 5);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.output(Kind::Result)), 0u);
+  placed.set(placed.parameter(0), 0);
+  placed.set(placed.parameter(1), 6);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.output(Kind::Result)), 5u);
+  EXPECT_EQ(ExecTest::load<uint32_t>(placed.variable("plain")), 5u);
+}
+
+TEST_F(Execution, FloatSum) {
+  Placed placed = place("addFloat");
+  for (unsigned lane = 0; lane < 64; ++lane)
+    placed.setLane(placed.parameter(0), lane, std::bit_cast<uint32_t>(0.25f * static_cast<float>(lane)));
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<float>(placed.variable("sum")), 0.25f * 63 * 64 / 2);
+}
+
+TEST_F(Execution, SmallAndLargeParameters) {
+  Placed placed = place("mixed");
+  placed.set(placed.parameter(0), std::bit_cast<uint32_t>(1.5f));
+  placed.set(placed.parameter(1), 0xabcd'0000 | vgpu::test::f16(0.25f)); // what is above a small value does not matter
+  placed.set(placed.parameter(2), 0xffff'ff01);
+  placed.set(placed.parameter(3), 0x1234'0000 | static_cast<uint16_t>(-3));
+  placed.set(placed.parameter(4), std::bit_cast<uint64_t>(100.0));
+  placed.set(placed.parameter(5), 0x5555'5507);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(std::bit_cast<double>(placed.get(placed.output(Kind::Result), 63)), 1.5 + 0.25 - 3 + 100 + 7);
+
+  Placed four = place("addFour");
+  for (unsigned n = 0; n < 4; ++n)
+    four.wave.setVector(number(four.parameter(0).regs.first) - number(Reg::V0) + n, 1u << n);
+  ASSERT_TRUE(four.run());
+  EXPECT_EQ(four.get(four.output(Kind::Result), 5), 15u);
+}
+
+TEST_F(Execution, FarPartsOfVariables) {
+  Placed placed = place("far");
+  placed.wave.exec(2);
+  placed.set(placed.parameter(0), 0x1235);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<uint32_t>(placed.variable("large") + 4 * 77778), 0x1235u);
+}
+
+TEST_F(Execution, Arithmetic) {
+  Placed divide = place("divide");
+  const std::vector<std::pair<float, float>> floats = {{1.0f, 3.0f},   {-7.5f, 0.1f}, {1e38f, 1e-5f},
+                                                       {1e-40f, 3.0f}, {0.0f, 0.0f},  {2.0f, -0.0f}};
+  for (unsigned lane = 0; lane < floats.size(); ++lane) {
+    divide.setLane(divide.parameter(0), lane, std::bit_cast<uint32_t>(floats[lane].first));
+    divide.setLane(divide.parameter(1), lane, std::bit_cast<uint32_t>(floats[lane].second));
+  }
+  ASSERT_TRUE(divide.run());
+  for (unsigned lane = 0; lane < floats.size(); ++lane) {
+    const float expected = floats[lane].first / floats[lane].second;
+    const auto got = std::bit_cast<float>(static_cast<uint32_t>(divide.get(divide.output(Kind::Result), lane)));
+    if (expected != expected)
+      EXPECT_NE(got, got);
+    else
+      EXPECT_EQ(got, expected) << lane;
+  }
+
+  Placed wide = place("divide64");
+  wide.set(wide.parameter(0), std::bit_cast<uint64_t>(1.0));
+  wide.set(wide.parameter(1), std::bit_cast<uint64_t>(3.0));
+  ASSERT_TRUE(wide.run());
+  EXPECT_EQ(std::bit_cast<double>(wide.get(wide.output(Kind::Result), 9)), 1.0 / 3.0);
+
+  Placed remainder = place("remainder");
+  remainder.wave.exec(1);
+  for (const auto &[a, b] :
+       {std::pair<uint64_t, uint64_t>(1'000'000'007, 10), {0xdead'beef'dead'beef, 0x1'2345'6789}}) {
+    remainder.set(remainder.parameter(0), a);
+    remainder.set(remainder.parameter(1), b);
+    ASSERT_TRUE(remainder.run());
+    EXPECT_EQ(remainder.get(remainder.output(Kind::Result)), a % b);
+  }
+}
+
+/// With no lane active, a fragment that says so does nothing at all.
+TEST_F(Execution, SafeWhenEmpty) {
+  for (const Hook &hook : module->hooks()) {
+    Placed placed = place(hook.name);
+    ASSERT_TRUE(placed.fragment);
+    if (!placed.fragment->safeWhenEmpty)
+      continue;
+    SCOPED_TRACE(hook.name);
+    placed.wave.exec(0);
+    for (const Port &port : placed.fragment->inputs)
+      placed.set(port, 0x1111'1111'1111'1111);
+    std::vector<uint64_t> before;
+    for (const Port &port : placed.fragment->outputs)
+      before.push_back(placed.get(port, 3));
+    ASSERT_TRUE(placed.run());
+    for (size_t n = 0; n < before.size(); ++n)
+      EXPECT_EQ(placed.get(placed.fragment->outputs[n], 3), before[n]);
+    for (const FragmentRelocation &relocation : placed.fragment->relocations) {
+      const Variable &variable = module->variables()[relocation.variable];
+      const uint64_t address = placed.variable(variable.name);
+      for (uint64_t n = 0; n < variable.size; ++n)
+        EXPECT_EQ(ExecTest::load<uint8_t>(address + n),
+                  variable.contents.empty() ? 0 : static_cast<uint8_t>(variable.contents[n]));
+    }
+  }
+}
+
+} // namespace
+} // namespace luthier::hook
