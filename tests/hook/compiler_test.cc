@@ -190,9 +190,9 @@ TEST(Example, IsTrue) {
     return fragment ? textOf(**fragment, target()) : std::vector<std::string>();
   };
   EXPECT_THAT(text("count"), ElementsAre("s_add_u32 s0, s0, s2", "s_addc_u32 s1, s1, 0"));
-  EXPECT_THAT(text("flush"), ElementsAre("v_mov_b32_e32 v0, s0", "v_mov_b32_e32 v1, s1", "s_mov_b32 s3, 0",
-                                         "s_mov_b32 s2, 0", "v_mov_b32_e32 v2, 0",
-                                         "global_atomic_add_x2 v2, v[0:1], s[2:3]"));
+  EXPECT_THAT(text("flush"),
+              ElementsAre("v_mov_b32_e32 v0, s0", "v_mov_b32_e32 v1, s1", "s_mov_b32 s3, 0", "s_mov_b32 s2, 0",
+                          "v_mov_b32_e32 v2, 0", "global_atomic_add_x2 v2, v[0:1], s[2:3]"));
   EXPECT_THAT(text("clamp"), ElementsAre("v_cmp_ngt_f32_e32 vcc, 0, v0", "v_cndmask_b32_e32 v1, 0, v0, vcc"));
   EXPECT_FALSE(text("access").empty());
 }
