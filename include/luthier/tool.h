@@ -352,6 +352,8 @@ public:
   Report &report();
   /// A message to the user.
   void warn(const std::string &message);
+  /// That many records did not make it to the user: the account of the run says so.
+  void lost(uint64_t records);
 
   /// Variables of Storage Device, one copy per GPU: the sum over all GPUs for numbers.
   template <class T> T read(const Variable<T, VariableKind::Device> &variable) {

@@ -350,6 +350,7 @@ void ToolHost::write(bool final) {
     account.kernels.push_back(*kernel);
   account.seconds = seconds_;
   account.messages = messages_;
+  account.recordsLost = lost_;
   const std::string text = settings_.format == OutputFormat::Csv    ? report::toCsv(tables)
                            : settings_.format == OutputFormat::Json ? report::toJson(tables, account)
                                                                     : report::toText(tables, account);

@@ -52,6 +52,7 @@ public:
   std::string option(const std::string &name, const std::string &byDefault, const std::string &help);
   const std::vector<ToolOption> &options() const { return options_; }
   void warn(const std::string &message);
+  void addLost(uint64_t records) { lost_ += records; }
   ToolMemory &memory() { return memory_; }
   HookModules &modules() { return modules_; }
 
@@ -81,6 +82,7 @@ private:
   std::unordered_map<uint64_t, std::shared_ptr<ObjectView>> objects_; ///< by number of the captured code
   std::vector<std::shared_ptr<report::KernelAccount>> accounts_;
   std::vector<std::string> messages_;
+  uint64_t lost_ = 0; ///< records, as tools say
   double seconds_ = 0;
   bool finished_ = false;
   std::atomic<bool> dirty_ = false;

@@ -33,6 +33,7 @@ class Run:
 
 def run(build, app, tools=(), options=(), gpus="gfx90a", more=(), timeout=600):
     """APP on the virtual GPU under these tools, with options "NAME.option=value"."""
+    build = os.path.abspath(build)
     with tempfile.TemporaryDirectory() as folder:
         stats, report = folder + "/stats.json", folder + "/report.json"
         environment = dict(os.environ)
