@@ -14,7 +14,7 @@ namespace luthier::hostcall {
 
 class HostBuffer {
 public:
-  explicit HostBuffer(uint32_t packets) : memory_(malloc(bufferBytes(packets)), free) {
+  explicit HostBuffer(uint32_t packets) : memory_(calloc(1, bufferBytes(packets)), free) {
     EXPECT_TRUE(initializeBuffer(memory_.get(), packets));
     auto view = BufferView::of(memory_.get());
     EXPECT_TRUE(view);
