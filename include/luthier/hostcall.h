@@ -118,7 +118,10 @@ LUTHIER_HOSTCALL_DEVICE Answer call(Word address, HalfWord service, Word w0, Wor
   const Packets packets = {buffer, broadcast(buffer->headers), broadcast(buffer->payloads),
                            broadcast(buffer->indexMask)};
   const Word active = __builtin_amdgcn_read_exec();
-  const HalfWord lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  HalfWord lane = __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+  // Which lane is the first depends on where this is. Clang 15 does not know, and would take the first lane of an
+  // earlier call, which may be inactive here; so it must not know that it is the same `lane`.
+  __asm__ volatile("" : "+v"(lane));
   const bool leads = lane == static_cast<HalfWord>(__builtin_amdgcn_readfirstlane(lane));
 
   Word pointer = 0;
