@@ -40,31 +40,43 @@ void copyLanes(wire::Payload &to, const wire::Payload &from, uint64_t mask, size
 
 } // namespace
 
-bool produce(const BufferView &buffer, uint32_t service, uint64_t mask, wire::Payload &payload,
-             const std::function<bool()> &giveUp) {
-  Patience free;
-  uint64_t pointer;
-  while ((pointer = popFree(buffer)) == 0) {
-    if (giveUp && giveUp())
-      return false;
-    free.wait();
-  }
-  wire::Header &header = *buffer.find(pointer);
+uint64_t submit(const BufferView &buffer, uint32_t service, uint64_t mask, const wire::Payload &payload) {
+  const uint64_t packet = popFree(buffer);
+  if (packet == 0)
+    return 0;
+  wire::Header &header = *buffer.find(packet);
   header.service = service;
   header.activeMask = mask;
   __atomic_store_n(&header.control, wire::kReady, __ATOMIC_RELAXED);
   copyLanes(buffer.payload(header), payload, mask, wire::kWords);
-  pushReady(buffer, pointer);
+  pushReady(buffer, packet);
   if (const uint64_t doorbell = __atomic_load_n(&buffer.shared().doorbell, __ATOMIC_ACQUIRE))
     ringMemory(doorbell);
-  Patience answer;
-  while (__atomic_load_n(&header.control, __ATOMIC_ACQUIRE) & wire::kReady) {
-    if (giveUp && giveUp())
-      return false;
-    answer.wait();
-  }
-  copyLanes(payload, buffer.payload(header), mask, 2);
-  pushFree(buffer, pointer);
+  return packet;
+}
+
+bool isAnswered(const BufferView &buffer, uint64_t packet) {
+  return !(__atomic_load_n(&buffer.find(packet)->control, __ATOMIC_ACQUIRE) & wire::kReady);
+}
+
+void collect(const BufferView &buffer, uint64_t packet, uint64_t mask, wire::Payload &payload) {
+  copyLanes(payload, buffer.payload(*buffer.find(packet)), mask, 2);
+  pushFree(buffer, packet);
+}
+
+bool produce(const BufferView &buffer, uint32_t service, uint64_t mask, wire::Payload &payload,
+             const std::function<bool()> &giveUp) {
+  const auto waitUntil = [&](const auto &condition) {
+    for (Patience patience; !condition(); patience.wait())
+      if (giveUp && giveUp())
+        return false;
+    return true;
+  };
+  uint64_t packet = 0;
+  if (!waitUntil([&] { return (packet = submit(buffer, service, mask, payload)) != 0; }) ||
+      !waitUntil([&] { return isAnswered(buffer, packet); }))
+    return false;
+  collect(buffer, packet, mask, payload);
   return true;
 }
 

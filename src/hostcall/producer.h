@@ -14,4 +14,13 @@ namespace luthier::hostcall {
 bool produce(const BufferView &buffer, uint32_t service, uint64_t mask, wire::Payload &payload,
              const std::function<bool()> &giveUp = {});
 
+// The same in steps, for a thread that plays several waves.
+
+/// Sends a packet and rings; 0 when there is no free one.
+uint64_t submit(const BufferView &buffer, uint32_t service, uint64_t mask, const wire::Payload &payload);
+/// Whether the packet that `submit` has returned is answered.
+bool isAnswered(const BufferView &buffer, uint64_t packet);
+/// Takes the answers, and gives the packet back.
+void collect(const BufferView &buffer, uint64_t packet, uint64_t mask, wire::Payload &payload);
+
 } // namespace luthier::hostcall
