@@ -360,6 +360,10 @@ LUTHIER_HOSTCALL_DEVICE int printErrorOn(const void *buffer, const char (&format
   return detail::print(buffer, wire::kStderr, detail::Literal<N>{format}, detail::makePart(arguments)...);
 }
 
+/// Stops the kernel with a trap (AMDGPUUsage, "Trap Handler ABI": llvm.trap). Not __builtin_trap, which only ends the
+/// wave where a hook is compiled without a kernel around it; nor does the compiler know that nothing comes after this.
+LUTHIER_HOSTCALL_DEVICE void stop() { __asm__ volatile("s_trap 2"); }
+
 /// The buffer that a runtime passes to the kernel, if it does: HIP's, for which HIP's own consumer answers.
 LUTHIER_HOSTCALL_DEVICE const void *hiddenBuffer();
 
@@ -402,7 +406,7 @@ LUTHIER_HOSTCALL_DEVICE int printf(const char (&format)[N], Arguments... argumen
       ::luthier::hostcall::printErrorOn(buffer, "%s",                                                                  \
                                         ::luthier::hostcall::literal(__FILE__ ":" LUTHIER_HOSTCALL_TEXT(               \
                                             __LINE__) ": assertion failed: " #condition "\n"));                        \
-      __builtin_trap();                                                                                                \
+      ::luthier::hostcall::stop();                                                                                     \
     }                                                                                                                  \
   } while (false)
 #define LUTHIER_ASSERT(condition) LUTHIER_ASSERT_ON(LUTHIER_HOSTCALL_BUFFER, condition)

@@ -3,6 +3,8 @@
 
 #include "hostcall/stacks.h"
 #include "luthier/vgpu.h"
+#include "object/code_object.h"
+#include "object/mapped_file.h"
 
 #include <gmock/gmock.h>
 
@@ -120,12 +122,20 @@ template <class... T> std::string format(const char *text, T... values) {
   return line;
 }
 
-TEST_F(DeviceTest, NoKernelNeedsAStack) {
-  for (const vgpu::Kernel &kernel : module_->kernels()) {
-    EXPECT_EQ(kernel.scratchBytes, 0u) << kernel.name;
-    EXPECT_FALSE(kernel.dynamicStack) << kernel.name;
+TEST(HostcallHeader, NoKernelNeedsAStack) {
+  for (const char *path : {HOSTCALL_KERNELS, HOSTCALL_KERNELS_V5, HOSTCALL_OTHER_KERNELS}) {
+    auto file = object::MappedFile::open(path);
+    ASSERT_TRUE(file) << file.error().message();
+    auto code = object::CodeObject::parse(file->bytes(), path);
+    ASSERT_TRUE(code) << code.error().message();
+    auto metadata = code->metadata();
+    ASSERT_TRUE(metadata) << metadata.error().message();
+    EXPECT_GT(metadata->kernels.size(), 10u) << path;
+    for (const object::KernelMetadata &kernel : metadata->kernels) {
+      EXPECT_EQ(kernel.privateSegmentFixedSize, 0u) << path << ", " << kernel.name;
+      EXPECT_FALSE(kernel.usesDynamicStack.value_or(false)) << path << ", " << kernel.name;
+    }
   }
-  EXPECT_GT(module_->kernels().size(), 10u);
 }
 
 TEST_F(DeviceTest, OneWorkItem) {
