@@ -29,10 +29,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr unsigned kWaves = 64;
 constexpr uint32_t kService = 42;
-constexpr int kLatencyCalls = 20'000;
-constexpr int kThroughputCalls = 1000;   ///< of each wave
-constexpr int kGpuLatencyCalls = 500;    ///< each takes as long as the virtual GPU's workers sleep
-constexpr int kGpuThroughputCalls = 100; ///< of each wave
+constexpr double kSeconds = 0.1;        ///< for each figure: on a crowded machine a fixed number could take minutes
+constexpr int kGpuLatencyCalls = 300;   ///< each takes as long as the virtual GPU's workers sleep
+constexpr int kGpuThroughputCalls = 50; ///< of each wave
 
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -68,9 +67,9 @@ struct Figures {
 };
 
 /// Measures single calls.
-std::vector<double> timeCalls(int calls, const std::function<void()> &call) {
+std::vector<double> timeCalls(const std::function<void()> &call) {
   std::vector<double> seconds;
-  for (int n = 0; n < calls; ++n) {
+  for (const auto begin = Clock::now(); since(begin) < kSeconds;) {
     const auto start = Clock::now();
     call();
     seconds.push_back(since(start));
@@ -120,11 +119,12 @@ private:
 void measurePingPong(Figures &figures) {
   PingPong pair;
   wire::Payload payload = {};
-  figures.add(timeCalls(kLatencyCalls, [&] { pair.call(1, payload); }));
+  figures.add(timeCalls([&] { pair.call(1, payload); }));
   const auto start = Clock::now();
-  for (int n = 0; n < kThroughputCalls * static_cast<int>(kWaves); ++n)
+  uint64_t calls = 0;
+  for (; since(start) < kSeconds; ++calls)
     pair.call(wire::kLanes, payload);
-  figures.laneCalls = std::max(figures.laneCalls, kThroughputCalls * kWaves * wire::kLanes / since(start));
+  figures.laneCalls = std::max(figures.laneCalls, static_cast<double>(calls * wire::kLanes) / since(start));
 }
 
 /// A thread plays 64 waves: whichever has its answer calls again.
@@ -137,24 +137,30 @@ void measureCpu(Services &services, Figures &figures) {
   need(consumer->registerBuffer(memory));
 
   wire::Payload payload = {};
-  figures.add(timeCalls(kLatencyCalls, [&] { produce(buffer, kService, 1, payload); }));
-  if (payload.slots[0][0] != kLatencyCalls)
+  uint64_t calls = 0;
+  figures.add(timeCalls([&] {
+    produce(buffer, kService, 1, payload);
+    ++calls;
+  }));
+  if (payload.slots[0][0] != calls)
     die("answers got lost");
 
   std::vector<uint64_t> packets(kWaves);
-  std::vector<int> calls(kWaves);
+  calls = 0;
   const auto start = Clock::now();
-  for (unsigned running = kWaves; running;)
-    for (unsigned wave = 0; wave < kWaves; ++wave) {
-      if (packets[wave] && isAnswered(buffer, packets[wave])) {
-        collect(buffer, packets[wave], UINT64_MAX, payload);
-        packets[wave] = 0;
-        running -= ++calls[wave] == kThroughputCalls;
+  for (bool more = true; more || std::ranges::any_of(packets, [](uint64_t packet) { return packet != 0; });) {
+    more = since(start) < kSeconds;
+    for (uint64_t &packet : packets) {
+      if (packet && isAnswered(buffer, packet)) {
+        collect(buffer, packet, UINT64_MAX, payload);
+        packet = 0;
+        ++calls;
       }
-      if (!packets[wave] && calls[wave] < kThroughputCalls)
-        packets[wave] = submit(buffer, kService, UINT64_MAX, payload);
+      if (!packet && more)
+        packet = submit(buffer, kService, UINT64_MAX, payload);
     }
-  figures.laneCalls = std::max(figures.laneCalls, kThroughputCalls * kWaves * wire::kLanes / since(start));
+  }
+  figures.laneCalls = std::max(figures.laneCalls, static_cast<double>(calls * wire::kLanes) / since(start));
   need(consumer->deregisterBuffer(memory));
   free(memory);
 }
