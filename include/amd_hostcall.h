@@ -40,7 +40,7 @@ typedef enum {
 #define AMD_HOSTCALL_MAX_PACKETS 0x100000u
 
 /* A thread of the host that serves the buffers registered with it. */
-typedef struct amd_hostcall_consumer_s amd_hostcall_consumer_t;
+typedef struct amd_hostcall_consumer_s amd_hostcall_consumer_t; /* NOLINT(readability-identifier-naming) */
 
 /* Makes a consumer that does not run yet. If HSA is initialised by then, its doorbell is an HSA signal, on which it
  * sleeps until a kernel rings; otherwise it looks for work every few milliseconds. NULLPTR, INTERNAL_ERROR. */
@@ -57,13 +57,13 @@ amd_hostcall_error_t amd_hostcall_destroy_consumer(amd_hostcall_consumer_t *cons
 /* Bytes of a buffer with that many packets; 0 for no packets, or for more than AMD_HOSTCALL_MAX_PACKETS. A queue's
  * buffer needs as many packets as waves can be resident on that queue: kernels do not notice when there is none left.
  */
-size_t amd_hostcall_get_buffer_size(uint32_t num_packets);
+size_t amd_hostcall_get_buffer_size(uint32_t packets);
 
 uint32_t amd_hostcall_get_buffer_alignment(void);
 
-/* Makes a buffer of memory that the host and the device can access, amd_hostcall_get_buffer_size(num_packets) bytes.
+/* Makes a buffer of memory that the host and the device can access, amd_hostcall_get_buffer_size(packets) bytes.
  * NULLPTR, INCORRECT_ALIGNMENT, INVALID_REQUEST for a number of packets that has no size, or a registered buffer. */
-amd_hostcall_error_t amd_hostcall_initialize_buffer(void *buffer, uint32_t num_packets);
+amd_hostcall_error_t amd_hostcall_initialize_buffer(void *buffer, uint32_t packets);
 
 /* Lets the consumer, running or not, serve an initialised buffer. INVALID_REQUEST when it is registered already, with
  * this consumer or another, or is not an initialised buffer; NULLPTR, INCORRECT_ALIGNMENT. */

@@ -49,15 +49,15 @@ amd_hostcall_error_t amd_hostcall_destroy_consumer(amd_hostcall_consumer_t *cons
   return AMD_HOSTCALL_SUCCESS;
 }
 
-size_t amd_hostcall_get_buffer_size(uint32_t num_packets) { return bufferBytes(num_packets); }
+size_t amd_hostcall_get_buffer_size(uint32_t packets) { return bufferBytes(packets); }
 
 uint32_t amd_hostcall_get_buffer_alignment(void) { return kBufferAlignment; }
 
-amd_hostcall_error_t amd_hostcall_initialize_buffer(void *buffer, uint32_t num_packets) {
+amd_hostcall_error_t amd_hostcall_initialize_buffer(void *buffer, uint32_t packets) {
   if (buffer && Consumer::isRegistered(buffer))
     return codeOf(
         makeErrorCode(AMD_HOSTCALL_ERROR_INVALID_REQUEST, "the buffer at {} is in use by a consumer", buffer));
-  return codeOf(initializeBuffer(buffer, num_packets));
+  return codeOf(initializeBuffer(buffer, packets));
 }
 
 amd_hostcall_error_t amd_hostcall_register_buffer(amd_hostcall_consumer_t *consumer, void *buffer) {
