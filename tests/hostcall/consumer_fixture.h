@@ -4,6 +4,8 @@
 #include "host_buffer.h"
 #include "hostcall/consumer.h"
 
+#include <gmock/gmock.h>
+
 #include <functional>
 #include <mutex>
 #include <string>
@@ -13,6 +15,12 @@ namespace luthier::hostcall {
 
 /// A handler that is a function object.
 using HandlerFunction = std::function<int(uint32_t service, uint64_t *payload)>;
+
+/// Matches an ErrorReport.
+inline auto isError(int code, const std::string &text) {
+  return testing::Truly(
+      [code, text](const auto &report) { return report.code == code && report.text.find(text) != std::string::npos; });
+}
 
 class ConsumerTest : public testing::Test {
 protected:
