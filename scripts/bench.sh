@@ -5,6 +5,7 @@
 #   vgpu [KERNEL...]   speed of the virtual GPU: wave-instructions and lane-operations per second, the same kernels on PoCL,
 #                      start-up time
 #   hsa [DISPATCHES]   dispatches per second with and without interception
+#   hostcall [ROUNDS]  latency and throughput of calls from a CPU and from the virtual GPU to the host
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
 set -euo pipefail
