@@ -50,6 +50,8 @@ Result<Fragment> compileHook(const HookModule &module, const Hook &hook, const F
     const auto object = LUTHIER_TRY(generateObject(*bitcode, *machine, hook));
     return readObject(object, hook, fragment);
   });
+  if (!done && done.error().code() == kGaveUp)
+    return done.error().withContext(fmt::format("hook {} cannot be compiled", hook.name));
   if (!done)
     return std::move(done).error();
   return fragment;

@@ -55,7 +55,9 @@ enum class Part : uint8_t {
   Offset,  ///< in an SGPR: the immediate, sign-extended to 32 bits
 };
 
-/// What a fragment takes from its surroundings or leaves there.
+/// What a fragment takes from its surroundings or leaves there. SCC is a number in an SGPR, an AccVGPR a VGPR. An input
+/// that is no output has its value at the end too, and its registers are in Fragment::writes only if the code needs
+/// them in between.
 struct Port {
   enum class Kind : uint8_t {
     Parameter,    ///< input: `index` is the hook's parameter, `part` says which part of its source

@@ -136,8 +136,10 @@ const char *refusal(const Instr &instr) {
     return "needs a stack, which hooks do not have";
   if (instr.is(Property::Export))
     return "exports";
-  if (instr.is(Property::IndexMode) || instr.is(Property::SkipMode))
-    return "changes how registers are addressed";
+  if (instr.is(Property::Indexed) || instr.is(Property::IndexMode))
+    return "indexes an array in registers by a variable"; // registers are renamed one by one
+  if (instr.is(Property::SkipMode))
+    return "changes what instructions do";
   return nullptr;
 }
 

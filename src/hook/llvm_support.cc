@@ -15,6 +15,9 @@
 #include <iterator>
 #include <mutex>
 
+#include <time.h>
+#include <unistd.h>
+
 // Declared here because only the AMD GPU target is linked.
 extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
@@ -45,6 +48,35 @@ void onFatalError(void *, const char *reason, bool) {
     escape(reason);
 }
 
+/// Sent to a thread that takes too long. Damage can make LLVM's reader go round in circles, eating memory.
+constexpr int kTimeSignal = SIGXCPU;
+constexpr time_t kSecondsForReading = 10;
+
+class Alarm {
+public:
+  Alarm() {
+    sigevent event = {};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = kTimeSignal;
+    event._sigev_un._tid = gettid();
+    set_ = timer_create(CLOCK_MONOTONIC, &event, &timer_) == 0;
+    itimerspec when = {};
+    when.it_value.tv_sec = kSecondsForReading;
+    if (set_)
+      timer_settime(timer_, 0, &when, nullptr);
+  }
+  ~Alarm() {
+    if (set_)
+      timer_delete(timer_);
+  }
+  Alarm(const Alarm &) = delete;
+  Alarm &operator=(const Alarm &) = delete;
+
+private:
+  timer_t timer_ = {};
+  bool set_ = false;
+};
+
 /// Handlers of the signals that a crash raises, while at least one thread works on foreign input. Other threads'
 /// signals go where they went before.
 class CrashSignals {
@@ -72,11 +104,11 @@ public:
   }
 
 private:
-  static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+  static constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, kTimeSignal};
 
   static void onSignal(int signal, siginfo_t *info, void *context) {
     if (innermost && innermost->input == Input::Foreign)
-      escape(fmt::format("it crashed (signal {})", signal));
+      escape(signal == kTimeSignal ? "it does not come to an end" : fmt::format("it crashed (signal {})", signal));
     for (size_t n = 0; n < std::size(kSignals); ++n) {
       if (kSignals[n] != signal)
         continue;
@@ -104,7 +136,9 @@ Result<void> guarded(llvm::function_ref<Result<void>()> work, Input input) {
   here->input = input;
   if (input == Input::Foreign)
     CrashSignals::watch();
+  auto alarm = input == Input::Foreign ? std::make_unique<Alarm>() : nullptr;
   const auto finish = [&] {
+    alarm.reset();
     innermost = here->outer;
     if (input == Input::Foreign)
       CrashSignals::leave();

@@ -1,5 +1,6 @@
 #include "hook/wrapper.h"
 
+#include "hook/ir.h"
 #include "hook/module_impl.h"
 
 #include <llvm/Analysis/ValueTracking.h>
@@ -10,8 +11,6 @@
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <tuple>
 
 namespace luthier::hook {
@@ -59,65 +58,6 @@ void number(std::vector<Slot> &slots, bool scalar, unsigned &inputs, unsigned &o
   outputs = next;
 }
 
-llvm::Value *fromDwords(llvm::IRBuilder<> &b, const std::vector<llvm::Value *> &dwords, llvm::Type *type) {
-  const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
-  const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
-  llvm::Value *whole = dwords[0];
-  if (dwords.size() > 1) {
-    llvm::Type *const wide = b.getIntNTy(static_cast<unsigned>(32 * dwords.size()));
-    whole = b.CreateZExt(dwords[0], wide);
-    for (unsigned n = 1; n < dwords.size(); ++n)
-      whole = b.CreateOr(whole, b.CreateShl(b.CreateZExt(dwords[n], wide), 32 * n));
-  }
-  if (type->isPointerTy())
-    return b.CreateIntToPtr(whole, type);
-  return b.CreateBitCast(b.CreateTrunc(whole, b.getIntNTy(bits)), type);
-}
-
-std::vector<llvm::Value *> toDwords(llvm::IRBuilder<> &b, llvm::Value *value, unsigned count) {
-  const llvm::DataLayout &layout = b.GetInsertBlock()->getDataLayout();
-  llvm::Type *const type = value->getType();
-  const auto bits = static_cast<unsigned>(layout.getTypeSizeInBits(type).getFixedValue());
-  llvm::Value *whole =
-      type->isPointerTy() ? b.CreatePtrToInt(value, b.getIntNTy(bits)) : b.CreateBitCast(value, b.getIntNTy(bits));
-  whole = b.CreateZExt(whole, b.getIntNTy(32 * count));
-  std::vector<llvm::Value *> dwords;
-  for (unsigned n = 0; n < count; ++n)
-    dwords.push_back(b.CreateTrunc(b.CreateLShr(whole, 32 * n), b.getInt32Ty()));
-  return dwords;
-}
-
-/// Calls of what luthier/hook.h declares.
-std::vector<llvm::CallInst *> reservedCalls(llvm::Function &function) {
-  std::vector<llvm::CallInst *> calls;
-  for (llvm::Instruction &instruction : llvm::instructions(function))
-    if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
-      if (const llvm::Function *callee = call->getCalledFunction();
-          callee && callee->getName().starts_with(ref(reserved::kPrefix)))
-        calls.push_back(call);
-  return calls;
-}
-
-/// Whether anything but loads is made of the variable's address.
-bool isWritten(const llvm::GlobalVariable &global) {
-  std::vector<const llvm::Value *> work = {&global};
-  std::set<const llvm::Value *> seen;
-  while (!work.empty()) {
-    const llvm::Value *value = work.back();
-    work.pop_back();
-    if (!seen.insert(value).second)
-      continue;
-    for (const llvm::User *user : value->users()) {
-      if (llvm::isa<llvm::LoadInst>(user))
-        continue;
-      if (!llvm::isa<llvm::GetElementPtrInst, llvm::AddrSpaceCastInst, llvm::PHINode, llvm::SelectInst>(user))
-        return true;
-      work.push_back(user);
-    }
-  }
-  return false;
-}
-
 class Wrapper {
 public:
   Wrapper(llvm::Module &module, const WrapRequest &request)
@@ -136,7 +76,7 @@ public:
                         .out = true});
     LUTHIER_TRY(makeFunction());
     replaceReserved();
-    replaceVariables();
+    LUTHIER_TRY(replaceVariables());
     if (wave_)
       makeUniform();
     std::string broken;
@@ -246,13 +186,18 @@ private:
     return {};
   }
 
-  Result<void> collectVariables() {
+  /// Expressions of constants become instructions, so that an address can be followed and replaced.
+  void spellOutConstants() {
     std::vector<llvm::Constant *> constants;
     for (llvm::GlobalVariable &global : module_.globals()) {
       global.removeDeadConstantUsers(); // what was in lists that are gone
       constants.push_back(&global);
     }
     llvm::convertUsersOfConstantsToInstructions(constants);
+  }
+
+  Result<void> collectVariables() {
+    spellOutConstants();
     const auto &impl = request_.module.impl();
     for (llvm::GlobalVariable &global : module_.globals()) {
       const auto number = impl.variableOfSymbol.find(view(global.getName()));
@@ -261,10 +206,12 @@ private:
       const Variable &variable = impl.variables[number->second];
       variables_.push_back({&global, number->second});
       if (variable.storage == Storage::PerWave) {
-        const bool written = isWritten(global);
-        if (written && !wave_)
+        const VariableUse use = useOf(global);
+        if (use.atomic)
+          return refuse(" uses {} atomically, which is per wave, in registers", variable.name);
+        if (use.written && !wave_)
           return refuse(" runs per lane and cannot write {}, which is per wave", variable.name);
-        slotOf(wavePort(number->second), true, waveDwords(variable)).out = written;
+        slotOf(wavePort(number->second), true, waveDwords(variable)).out = use.written;
       } else if (variable.storage == Storage::PerLaunch) {
         slotOf({.kind = Port::Kind::LaunchBlock}, true, 2);
       }
@@ -402,7 +349,8 @@ private:
     return kAllBits | (request_.target.major >= 10 ? kHwId1 : kHwId);
   }
 
-  void replaceVariables() {
+  Result<void> replaceVariables() {
+    spellOutConstants(); // inlining has made some again
     const auto &impl = request_.module.impl();
     for (const auto &[global, number] : variables_) {
       const Variable &variable = impl.variables[number];
@@ -416,16 +364,16 @@ private:
         global->setName(ref(kVariablePrefix) + std::to_string(number));
         continue;
       }
-      llvm::Value *place = nullptr;
       if (variable.storage == Storage::PerWave) {
         const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == wavePort(number); });
-        place = b.CreateAddrSpaceCast(b.CreateAddrSpaceCast(slot.variable, b.getPtrTy(0)), global->getType());
-      } else {
-        llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
-        place = b.CreatePtrAdd(block, b.getInt64(variable.offset));
+        if (!moveToLocal(*global, *slot.variable))
+          return refuse(" makes something of the address of {}, which is per wave, in registers", variable.name);
+        continue;
       }
-      global->replaceAllUsesWith(place);
+      llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
+      global->replaceAllUsesWith(b.CreatePtrAdd(block, b.getInt64(variable.offset)));
     }
+    return {};
   }
 
   /// A wave hook runs by one lane: what LLVM thinks may differ by lane is that lane's value.

@@ -42,7 +42,7 @@ Result<void> isolateHook(llvm::Module &module, const WrapRequest &request);
 /// Wraps the isolated (and simplified) hook; the wrapper is what is left.
 Result<Ports> wrapHook(llvm::Module &module, const WrapRequest &request);
 
-/// The parts of an address that a source needs as inputs, with their sizes; `count` 0: the source is refused.
+/// A part of an address that a source needs as an input.
 struct AddressPart {
   Part part;
   bool scalar;

@@ -304,9 +304,8 @@ void QueueInterception::start() {
 }
 
 void QueueInterception::stop() {
-  // ROCr still works here; what has been promised to be told is told. Kernels of queues that were not destroyed may
-  // never end, so there is a limit.
-  if (!completions_.drain(std::chrono::seconds(2)))
+  // ROCr still works here; what has been promised to be told is told.
+  if (!drainCompletions())
     log::warn("some kernels were not seen to complete before HSA was shut down");
   completions_.releaseSignals(); // ROCr would call them leaked
   std::thread pump;

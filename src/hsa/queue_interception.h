@@ -92,6 +92,9 @@ public:
   hsa_queue_t *realOf(hsa_queue_t *queue);
   /// Dispatches whose completion somebody is still to be told of; shutting down waits for them.
   uint64_t awaitedCompletions() const { return completions_.awaited(); }
+  /// Waits for them. Kernels of queues that were not destroyed may never end, so there is a limit; false when some have
+  /// not been told.
+  bool drainCompletions() { return completions_.drain(std::chrono::seconds(2)); }
 
 private:
   /// Doorbells by handle. Every hsa_signal_store of the process looks here, so looking takes no lock.

@@ -1,14 +1,13 @@
 #include "object/elf_writer.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace luthier::object {
 
 namespace {
 
-/// What lld gives AMD GPU code objects.
-constexpr uint64_t kPage = 0x1000;
 /// As in code_object.cc: code reaches its data by 32-bit offsets.
 constexpr uint64_t kMaxImage = 1ull << 32;
 constexpr uint64_t kAccess = SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR;
@@ -178,6 +177,9 @@ void ElfWriter::set(uint32_t section, std::vector<std::byte> contents) {
   to.contents = std::move(contents);
   to.header.sh_size = to.contents.size();
   to.moved = true;
+  // What an old file says may be anything, and would make room for it.
+  if (!std::has_single_bit(to.header.sh_addralign) || to.header.sh_addralign > kPage)
+    to.header.sh_addralign = 8;
 }
 
 void ElfWriter::replace(uint32_t section, std::vector<std::byte> contents) { set(section, std::move(contents)); }
@@ -220,6 +222,8 @@ Result<void> ElfWriter::place(uint32_t number) {
 Result<uint32_t> ElfWriter::add(NewSection section) {
   if (sections_.size() >= SHN_LORESERVE)
     return makeError("there are {} sections already", sections_.size());
+  if (!std::has_single_bit(section.alignment) || section.alignment > kPage)
+    return makeError("{}: an alignment of {} cannot be had", section.name, section.alignment);
   uint32_t number = 0;
   ensure(number, section.name.c_str(), section.type, section.flags, section.alignment, 0);
   set(number, std::move(section.contents));

@@ -26,6 +26,9 @@ namespace luthier::object {
 
 class ElfWriter {
 public:
+  /// Alignment of loaded segments, as lld's for AMD GPUs.
+  static constexpr uint64_t kPage = 0x1000;
+
   /// Takes a file apart. Its bytes must live until `write`.
   static Result<ElfWriter> of(const ElfFile &file);
   /// An empty file with the same header: machine, ABI, flags.

@@ -140,12 +140,12 @@ std::array<std::byte, KernelDescriptor::kBytes> descriptorBytes(const Variant &v
 // The merged file
 
 /// A symbol for where the object is loaded. Neither ROCr nor ELF has relocations relative to that with 32 bits; so
-/// it is one at the lowest address that is loaded, with a section of its own to be in.
+/// it is one at the lowest section that stays where it is.
 uint32_t addBaseSymbol(ElfWriter &writer, const object::CodeObject &original, uint64_t &address) {
   uint32_t section = 0;
   for (uint32_t n = 1; n < original.sections().size(); ++n) {
     const object::Section &candidate = original.sections()[n];
-    if (candidate.allocated() && (!section || candidate.address < address)) {
+    if (candidate.allocated() && candidate.type == SHT_PROGBITS && (!section || candidate.address < address)) {
       section = n;
       address = candidate.address;
     }

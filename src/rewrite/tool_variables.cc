@@ -32,6 +32,9 @@ Result<void> ToolVariables::claim(const object::CodeObject &original, const hook
   if (const auto [it, fresh] = names_.emplace(variable.symbol, &module); !fresh)
     return makeError("{}: the variable '{}' is in {} and in {}", original.origin(), variable.symbol,
                      it->second->origin(), module.origin());
+  if (variable.alignment > object::ElfWriter::kPage)
+    return makeError("{}: the variable '{}' of {} is aligned to {} bytes, loaded code objects to {} only",
+                     original.origin(), variable.symbol, module.origin(), variable.alignment, object::ElfWriter::kPage);
   if (variable.contents.size() > variable.size || variable.alignment == 0 ||
       (variable.alignment & (variable.alignment - 1)))
     return makeError("{}: the variable '{}' of {} ({:#x} bytes, {:#x} of them given, aligned to {}) is malformed",

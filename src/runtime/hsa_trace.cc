@@ -3,6 +3,7 @@
 #include "hsa/blit.h"
 #include "hsa/code_capture.h"
 #include "hsa/interceptor.h"
+#include "hsa/queue_interception.h"
 #include "support/demangle.h"
 #include "support/env.h"
 #include "support/log.h"
@@ -220,6 +221,8 @@ void HsaTrace::completed(const hsa::KernelCompletion &completion, const std::str
 }
 
 void HsaTrace::finish() {
+  // An application may end without HSA being shut down, and with kernels on their way.
+  hsa::Interceptor::instance().queues().drainCompletions();
   std::map<std::string, uint64_t> launches;
   {
     std::lock_guard lock(mutex_);

@@ -108,6 +108,13 @@ TEST(HsaTrace, LosesNothingUnderLoad) {
   EXPECT_THAT(outcome.output, HasSubstr("2000 dispatches (2000 seen to complete), 256 other packets"));
 }
 
+// What was launched is seen to complete even if the application does not wait for it.
+TEST(HsaTrace, WaitsForKernelsAtTheEnd) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "packets"}, {LUTHIER_PROGRAMS "/exits_early"}, 120);
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("1 dispatches (1 seen to complete)"));
+}
+
 TEST(HsaTrace, RefusesWhatItDoesNotKnow) {
   const Outcome outcome = luthierRun({"--trace", "everything"}, {"true"});
   EXPECT_EQ(outcome.exitCode, 2);

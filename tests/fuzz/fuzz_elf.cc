@@ -1,6 +1,7 @@
 // Code objects: whatever parses must answer every question.
 
 #include "object/code_object.h"
+#include "object/elf_writer.h"
 #include "object/kernel_resources.h"
 
 #include <cstdlib>
@@ -41,5 +42,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       abort();
     (void)object->bytesAt(relocation.address, 8);
   }
+  // Written anew, it is no bigger than the tables that are there twice.
+  if (auto writer = ElfWriter::of(object->file()))
+    if (const auto written = writer->write(); written && written->size() > 3 * size + (1 << 16))
+      abort();
   return sum == SIZE_MAX;
 }

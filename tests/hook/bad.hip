@@ -23,6 +23,15 @@ LUTHIER_HOOK(wave) void writesExec() { luthier::writeReg<luthier::reg::execLo>(0
 LUTHIER_HOOK(wave) void takesWave(uint32_t n) { seen += n; }
 LUTHIER_HOOK(lane) void takesLane(uint32_t n) { memory[n & 1023] = n; }
 LUTHIER_HOOK(lane) uint32_t readsAccumulator() { return luthier::readAccVgpr<2>(); }
+LUTHIER_DEVICE uint32_t *pointer;
+LUTHIER_HOOK(wave) void addressPerWave() { pointer = &seen; }
+LUTHIER_HOOK(wave) uint32_t breaksLlvm(uint32_t n) {
+  __attribute__((address_space(5))) uint32_t *local = (__attribute__((address_space(5))) uint32_t *)n;
+  return __hip_atomic_fetch_add(local, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+LUTHIER_HOOK(wave) void atomicPerWave() {
+  __hip_atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 LUTHIER_HOOK(wave) void manyRegisters() {
 #define TEN(n)                                                                                                         \
   luthier::writeSgpr<n>(1);                                                                                            \

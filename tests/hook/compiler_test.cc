@@ -246,6 +246,9 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC"));
   EXPECT_THAT(reason("readsAccumulator", "gfx906"), HasSubstr("gfx906 has no AccVGPRs"));
   EXPECT_THAT(reason("manyRegisters"), HasSubstr("hook manyRegisters needs 50 scalar"));
+  EXPECT_THAT(reason("atomicPerWave"), HasSubstr("hook atomicPerWave uses seen atomically"));
+  EXPECT_THAT(reason("addressPerWave"), HasSubstr("hook addressPerWave"));
+  EXPECT_THAT(reason("breaksLlvm"), HasSubstr("hook breaksLlvm"));
   EXPECT_THAT(reason("nothing"), HasSubstr("there is no hook nothing"));
 }
 

@@ -97,6 +97,36 @@ TEST_F(Execution, Branches) {
   }
 }
 
+TEST_F(Execution, PerWaveArray) {
+  Placed placed = place("indexed");
+  placed.wave.exec(1);
+  const Port &array = placed.output(Kind::WaveVariable, indexOf("array"));
+  ASSERT_EQ(array.regs.count, 4u);
+  for (unsigned n = 0; n < 4; ++n)
+    placed.wave.s(number(array.regs.first) + n) = 100 * n;
+  for (unsigned n = 0; n < 8; ++n) {
+    placed.set(placed.parameter(0), n);
+    ASSERT_TRUE(placed.run());
+  }
+  for (unsigned n = 0; n < 4; ++n)
+    EXPECT_EQ(placed.wave.s(number(array.regs.first) + n), 100 * n + n + n + 4);
+}
+
+TEST_F(Execution, PerWaveStructure) {
+  Placed placed = place("structured");
+  placed.wave.exec(1);
+  const Port pair = placed.input(Kind::WaveVariable, indexOf("pair"));
+  ASSERT_EQ(pair.regs.count, 2u);
+  placed.set(pair, 0x00000002'00000001);
+  placed.set(placed.parameter(0), 5);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.output(Kind::Result)), 6002u);
+  placed.set(placed.parameter(0), 6);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(placed.get(placed.output(Kind::Result)), 6008u);
+  EXPECT_EQ(placed.get(pair), 0x00000008'00000006u);
+}
+
 TEST_F(Execution, Tables) {
   Placed placed = place("lookUp");
   for (unsigned n = 0; n < 5; ++n) {
@@ -297,6 +327,30 @@ TEST_F(Execution, Arithmetic) {
     ASSERT_TRUE(remainder.run());
     EXPECT_EQ(remainder.get(remainder.output(Kind::Result)), a % b);
   }
+}
+
+/// Placed::run looks at EXEC. Inputs are there at the end as well, in all lanes.
+TEST_F(Execution, ExecAndInputsSurvive) {
+  for (const Hook &hook : module->hooks())
+    for (const uint64_t exec : {uint64_t{1} << 40, uint64_t{0xf0f0'0000'1111'8001}, ~uint64_t{0}}) {
+      SCOPED_TRACE(hook.name);
+      Placed placed = place(hook.name);
+      ASSERT_TRUE(placed.fragment);
+      placed.wave.exec(exec);
+      const uint64_t memory = placed.wave.buffer(4096);
+      std::vector<std::pair<Port, uint64_t>> kept;
+      for (const Port &port : placed.fragment->inputs) {
+        const uint64_t value = port.regs.count == 2 ? memory : 11;
+        placed.set(port, value);
+        if (!findPort(placed.fragment->outputs, port.kind, port.index))
+          kept.emplace_back(port, value);
+      }
+      ASSERT_TRUE(placed.run());
+      for (const auto &[port, value] : kept)
+        if (port.regs.count <= 2)
+          for (unsigned lane = 0; lane < 64; ++lane)
+            ASSERT_EQ(placed.get(port, lane), value) << toString(port.regs) << " lane " << lane;
+    }
 }
 
 /// With no lane active, a fragment that says so does nothing at all.

@@ -48,6 +48,19 @@ LUTHIER_HOOK(wave) uint64_t times() { return luthier::clock() ^ luthier::realTim
 LUTHIER_HOOK(wave) uint32_t where() { return luthier::hardwareWaveId(); }
 LUTHIER_HOOK(wave) uint32_t size() { return luthier::waveSize(); }
 
+LUTHIER_PER_WAVE uint32_t array[4];
+LUTHIER_HOOK(wave) void indexed(uint32_t n) { array[n & 3] += n; }
+struct Pair {
+  uint32_t a, b;
+};
+LUTHIER_PER_WAVE Pair pair;
+LUTHIER_HOOK(wave) uint32_t structured(uint32_t n) {
+  Pair copy = pair;
+  (n & 1 ? copy.a : copy.b) += n;
+  pair = copy;
+  return pair.a * 1000 + pair.b;
+}
+
 // Lane hooks.
 namespace my {
 LUTHIER_HOOK(lane) void count(uint32_t n) { luthier::atomicAdd(counters[3], n); }

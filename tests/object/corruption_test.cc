@@ -3,6 +3,7 @@
 
 #include "files.h"
 #include "object/container.h"
+#include "object/elf_writer.h"
 
 #include <algorithm>
 #include <elf.h>
@@ -30,6 +31,15 @@ void useAll(const CodeObject &object) {
   }
   for (const Relocation &relocation : object.relocations())
     (void)object.functionAt(relocation.symbolAddress);
+  // And written anew: what comes out may be as bad as what went in, but not bigger.
+  if (auto writer = ElfWriter::of(object.file())) {
+    const std::vector<std::byte> note(64);
+    if (writer->replaceNote("AMDGPU", 32, note))
+      if (auto bytes = writer->write()) {
+        EXPECT_LT(bytes->size(), 3 * object.elf().size() + (1 << 16));
+        (void)CodeObject::parse(*bytes, "written");
+      }
+  }
 }
 
 TEST(Corruption, EveryPrefixIsAnError) {

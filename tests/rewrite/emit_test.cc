@@ -267,6 +267,8 @@ TEST_F(EmitTest, BadVariantsAreErrors) {
   EXPECT_THAT(with([](Variant &v) { v.ranges.pop_back(); }), HasSubstr("the map ends at"));
   EXPECT_THAT(with([](Variant &v) { v.ranges[1].offset += 4; }), HasSubstr("the map's range at"));
   EXPECT_THAT(with([&](Variant &v) { v.variables = {{module_, 99}}; }), HasSubstr("variable 99 of a module"));
+  EXPECT_THAT(with([&](Variant &v) { v.variables = {used(module_, "tooStrict")}; }),
+              HasSubstr("'tooStrict' of tool.bc is aligned to 8192 bytes, loaded code objects to 4096 only"));
   // Two tools with variables of the same name.
   const auto other = toolModule();
   EXPECT_THAT(with([&](Variant &v) { v.variables = {used(module_, "start"), used(other, "start")}; }),

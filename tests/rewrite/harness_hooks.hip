@@ -10,8 +10,11 @@ LUTHIER_DEVICE uint32_t luthierHarnessSink;
 LUTHIER_HOOK(lane) void emptyLane() {}
 LUTHIER_HOOK(wave) void emptyWave() {}
 
+// Both count the lanes that are active. swap_tool.cc reads the sums.
 LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(luthierHarnessCount, 1); }
-LUTHIER_HOOK(wave) void countWave(uint64_t exec) { luthier::atomicAdd(luthierHarnessCount, luthier::popcount(exec)); }
+LUTHIER_HOOK(wave) void countWave(uint64_t exec) {
+  luthier::atomicAdd(luthierHarnessLaunchCount, luthier::popcount(exec));
+}
 
 #define INLINE __attribute__((device, always_inline)) static inline
 
