@@ -28,6 +28,8 @@ int main(int argc, char **argv) {
   addInspectCommand(root, invocation);
   addIsaCommand(root, invocation);
   addRunCommand(root, invocation);
+  addToolsCommand(root, invocation);
+  addTraceCommand(root, invocation);
   addVersionCommand(root, invocation);
 
   try {
