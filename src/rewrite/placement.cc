@@ -105,6 +105,7 @@ private:
   void bind(Plan &plan);
   Result<void> lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const;
   bool wave64() const { return glue_.waveSize() == 64; }
+  bool needed(Reg special) const { return site_.live.active.contains(special) || pool_.kept().contains(special); }
 
   const Glue &glue_;
   RegisterPool &pool_;
@@ -186,7 +187,7 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   plan.lanesLent = true;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
-    if (!site_.live.active.contains(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
+    if (!needed(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
         !excluded.contains(reg))
       dead.insert(reg);
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
@@ -240,7 +241,7 @@ Result<Plan> Planner::attempt(bool wait) {
   const unsigned mask = wave64() ? 2 : 1;
   if (oneLane)
     LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
-  if (fragment_.writes.contains(Reg::Scc) && site_.live.active.contains(Reg::Scc))
+  if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc))
     LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
 
   // Vector registers.
@@ -263,8 +264,7 @@ Result<Plan> Planner::attempt(bool wait) {
 
   // Scalar registers.
   const auto wants = [&](Reg low, Reg high) {
-    return (fragment_.writes.contains(low) && site_.live.active.contains(low)) ||
-           (fragment_.writes.contains(high) && site_.live.active.contains(high));
+    return (fragment_.writes.contains(low) && needed(low)) || (fragment_.writes.contains(high) && needed(high));
   };
   if (wants(Reg::VccLo, Reg::VccHi))
     LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
@@ -369,7 +369,7 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::WaitBoth);
     placed.waited = true;
   }
-  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+  if (site_.indexed)
     glue_.add(in, GlueOp::IndexOff);
 
   // Scalar registers that are lent, and the vector register that keeps them.
@@ -439,9 +439,10 @@ Result<PlacedSite> Writer::write() {
     loads |= load(out, n, plan_.lentVectors[n], plan_.spillBase);
   if (plan_.exec)
     glue_.add(out, GlueOp::RestoreExec, *plan_.exec);
-  if (plan_.vcc && !outputIs(Reg::VccLo))
+  // A hook that sets a half of VCC leaves the other one as it was.
+  if (plan_.vcc)
     glue_.add(out, GlueOp::RestoreVcc, *plan_.vcc);
-  if (plan_.m0 && !outputIs(Reg::M0))
+  if (plan_.m0)
     glue_.add(out, GlueOp::RestoreM0, *plan_.m0);
   if (!lane)
     LUTHIER_TRY(writeOutputs(out));
@@ -459,7 +460,7 @@ Result<PlacedSite> Writer::write() {
     glue_.add(out, loads && fragment_.pendingScalar ? GlueOp::WaitBoth
                    : loads                          ? GlueOp::WaitVector
                                                     : GlueOp::WaitScalar);
-  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+  if (site_.indexed)
     glue_.add(out, GlueOp::IndexOn);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
   for (const InputBinding &input : site_.inputs) {

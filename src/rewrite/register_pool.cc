@@ -111,9 +111,9 @@ bool RegisterPool::reserveLastResort() {
 RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy,
                                       bool allLanes) const {
   Free result;
-  result.beyond = usable_;
+  result.beyond = usable_ - kept_;
   if (!anyBusy) {
-    result.inside = lendable_ - live.active - busy;
+    result.inside = lendable_ - live.active - kept_ - busy;
     if (allLanes)
       result.inside -= live.inactive;
   }

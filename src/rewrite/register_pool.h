@@ -43,6 +43,10 @@ public:
   RegRange lastResort() const { return lastResort_; }
   bool reserveLastResort(); ///< whether it could be
 
+  /// Registers of the guest that count as in use everywhere, whatever liveness says.
+  void keep(const RegSet &regs) { kept_ |= regs; }
+  const RegSet &kept() const { return kept_; }
+
   /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
   /// new.
   struct Free {
@@ -73,7 +77,7 @@ private:
   RegSet usable_;   ///< of `beyond`
   RegSet beyondAccumulators_;
   RegSet lendable_;
-  RegSet reserved_;
+  RegSet reserved_, kept_;
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
   RegRange lastResort_;

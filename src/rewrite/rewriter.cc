@@ -71,6 +71,7 @@ private:
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
   RegSet touched() const;
+  RegSet guestReads(uint32_t insertion) const;
   Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                       uint64_t code) const;
 
@@ -207,6 +208,23 @@ RegSet VariantBuilder::touched() const {
   for (unsigned n = 0; n < target_.sgprs && n < descriptor_.sgprs(target_); ++n)
     sure.insert(sgpr(n));
   return set & sure;
+}
+
+/// Registers of the guest that a hook is given; EXEC is there in any case.
+RegSet VariantBuilder::guestReads(uint32_t n) const {
+  RegSet reads;
+  if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+    return reads;
+  for (const ResolvedArgument &argument : prepared_[n].arguments)
+    for (const ResolvedArgument::Part &part : argument.parts)
+      for (const Word &word : part.words)
+        if (!word.constant)
+          reads.insert(word.reg);
+  for (const hook::Port &port : prepared_[n].fragment->fragment->inputs)
+    if (port.kind == hook::Port::Kind::Register)
+      reads.insert(port.guest);
+  reads.erase({Reg::ExecLo, 2});
+  return reads;
 }
 
 /// What the hooks ask for that only the start of a wave can give.
@@ -369,18 +387,28 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     if (anywhere)
       across = LUTHIER_TRY(analysis::ProgramLiveness::compute(*rewriter_.program, *graph, kernel_));
   }
+  std::vector<RegSet> reads;
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    reads.push_back(guestReads(n));
+  std::optional<analysis::Liveness> own; // of the only function, where nothing is called
+  std::vector<const analysis::Liveness *> livenessOf(functions_.size());
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
-    std::optional<analysis::Liveness> own;
+    if (points_[n].empty())
+      continue;
+    if (across)
+      livenessOf[n] = across->of(function.symbol());
+    else
+      livenessOf[n] = &own.emplace(analysis::Liveness::compute(function.cfg()));
+    if (!livenessOf[n])
+      return makeError("nothing is known of the registers of {}", function.symbol().name);
+    pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
+  }
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
-    const analysis::Liveness *liveness = nullptr;
-    if (!points_[n].empty()) {
-      if (across)
-        liveness = across->of(function.symbol());
-      else
-        liveness = &own.emplace(analysis::Liveness::compute(function.cfg()));
-      if (!liveness)
-        return makeError("nothing is known of the registers of {}", function.symbol().name);
+    const analysis::Liveness *liveness = livenessOf[n];
+    if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
     }
     FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
