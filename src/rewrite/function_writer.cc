@@ -1,6 +1,7 @@
 #include "rewrite/function_writer.h"
 
 #include "analysis/hazards.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 
@@ -364,6 +365,11 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   if (indexed_ == (kOff | kOn))
     return makeError("registers may or may not be chosen by an index here (s_set_gpr_idx_on)");
   site.indexed = indexed_ == kOn;
+  static const analysis::WaitState kIdle;
+  if (plantedFault() == Fault::Liveness)
+    site.live = {};
+  if (plantedFault() == Fault::Waits)
+    site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
   PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
   addSpacing(placed, next);

@@ -1,5 +1,7 @@
 #include "rewrite/placement.h"
 
+#include "rewrite/testing.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -178,8 +180,8 @@ void Planner::bind(Plan &plan) {
       plan.results.push_back(output);
 }
 
-/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else, with
-/// registers that need not be saved.
+/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else,
+/// with registers that need not be saved.
 Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const {
   plan.lanes = allocation.lendVector();
   if (!plan.lanes)
@@ -187,14 +189,13 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   plan.lanesLent = true;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
-    if (!needed(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
-        !excluded.contains(reg))
+    if (!needed(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) && !excluded.contains(reg))
       dead.insert(reg);
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, false);
     for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where && (count == 1 ? dead.contains(reg)
-                                : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+      if (!where &&
+          (count == 1 ? dead.contains(reg) : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
         where = reg;
         dead.erase({reg, static_cast<uint16_t>(count)});
       }
@@ -241,7 +242,7 @@ Result<Plan> Planner::attempt(bool wait) {
   const unsigned mask = wave64() ? 2 : 1;
   if (oneLane)
     LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
-  if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc))
+  if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc) && plantedFault() != Fault::Scc)
     LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
 
   // Vector registers.
@@ -280,8 +281,9 @@ Result<Plan> Planner::attempt(bool wait) {
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
     plan.map.set(cluster->regs, *to);
   }
-  for (Reg reg : allocation.lent())
-    (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
+  if (plantedFault() != Fault::Placement)
+    for (Reg reg : allocation.lent())
+      (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
   if (plan.lentScalars.size() > glue_.waveSize())
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
   if (!plan.lentScalars.empty()) {

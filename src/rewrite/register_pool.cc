@@ -29,8 +29,7 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   Counts &had = pool.original_;
   had = {std::min<unsigned>(target.sgprs, descriptor.sgprs(target)), given.vgprs, given.accVgprs};
   if (!open) {
-    had.sgprs =
-        std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs), descriptor.initialSgprs(target).total);
+    had.sgprs = std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs), descriptor.initialSgprs(target).total);
     had.vgprs = std::min(given.vgprs, std::max(countOf(touched, Reg::V0, target.vgprs), 3u));
     had.accVgprs = std::min(given.accVgprs, countOf(touched, Reg::A0, target.accVgprs));
   }
@@ -43,7 +42,9 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
                              .ldsBytes = 0,
                              .workgroupSize = 0};
   const isa::Headroom more = isa::headroom(target, use);
-  const unsigned sgprs = target.major >= 10 ? target.sgprs : std::min<unsigned>(target.sgprs, std::max(had.sgprs, given.sgprs + more.sgprs));
+  const unsigned sgprs = target.major >= 10
+                             ? target.sgprs
+                             : std::min<unsigned>(target.sgprs, std::max(had.sgprs, given.sgprs + more.sgprs));
   const unsigned vgprs = std::min<unsigned>(target.vgprs, had.vgprs + more.vgprs);
   for (unsigned n = had.sgprs; n < sgprs; ++n)
     pool.usable_.insert(sgpr(n));

@@ -4,6 +4,7 @@
 #include "rewrite/argument.h"
 #include "rewrite/entry.h"
 #include "rewrite/function_writer.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -543,6 +544,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  if (plantedFault() == Fault::Descriptor)
+    descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;

@@ -176,8 +176,8 @@ public:
   }
 };
 
-/// The rewritten kernel leaves the same in memory as the original, in both modes of the virtual GPU. Returns the outcome
-/// in normal mode.
+/// The rewritten kernel leaves the same in memory as the original, in both modes of the virtual GPU. Returns the
+/// outcome in normal mode.
 inline Outcome expectSame(Machine &machine, const Subject &subject, const std::vector<std::byte> &rewritten,
                           std::string_view kernel, RunOptions options = {}) {
   Outcome normal;

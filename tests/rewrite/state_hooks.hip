@@ -29,9 +29,9 @@ LUTHIER_HOOK(wave) void seeWave(uint32_t what, uint32_t value) { record(what, kW
 LUTHIER_HOOK(wave) void seeWave64(uint32_t what, uint64_t value) { record(what, kWholeWave, value); }
 
 // Read by number instead of by argument.
-LUTHIER_HOOK(lane) void readV1(uint32_t what) { record(what, luthier::laneId(), luthier::readVgpr<1>()); }
+LUTHIER_HOOK(lane) void readV2(uint32_t what) { record(what, luthier::laneId(), luthier::readVgpr<2>()); }
 LUTHIER_HOOK(lane) void readA0(uint32_t what) { record(what, luthier::laneId(), luthier::readAccVgpr<0>()); }
-LUTHIER_HOOK(wave) void readS8(uint32_t what) { record(what, kWholeWave, luthier::readSgpr<8>()); }
+LUTHIER_HOOK(wave) void readS20(uint32_t what) { record(what, kWholeWave, luthier::readSgpr<20>()); }
 LUTHIER_HOOK(wave) void readExec(uint32_t what) { record(what, kWholeWave, luthier::exec()); }
 
 // Changes.
@@ -39,14 +39,17 @@ LUTHIER_HOOK(lane) uint32_t addSeven(uint32_t x) { return x + 7; }
 LUTHIER_HOOK(lane) uint64_t swapHalves(uint64_t x) { return x << 32 | x >> 32; }
 LUTHIER_HOOK(wave) uint32_t scalarAddSeven(uint32_t x) { return x + 7; }
 LUTHIER_HOOK(wave) uint64_t invert(uint64_t x) { return ~x; }
+LUTHIER_HOOK(wave) uint64_t lowest(uint64_t x) { return x & 0xff; }
 LUTHIER_HOOK(wave) uint32_t flip(uint32_t x) { return x ^ 1; }
-LUTHIER_HOOK(lane) void writeV1() { luthier::writeVgpr<1>(luthier::readVgpr<1>() * 3); }
+LUTHIER_HOOK(lane) void writeV2() { luthier::writeVgpr<2>(luthier::readVgpr<2>() * 3); }
 LUTHIER_HOOK(lane) void writeA0() { luthier::writeAccVgpr<0>(luthier::readAccVgpr<0>() * 3); }
-LUTHIER_HOOK(wave) void writeS8() { luthier::writeSgpr<8>(luthier::readSgpr<8>() * 3); }
-/// The lower half only; the multiplication by lane makes the fragment itself use VCC.
+LUTHIER_HOOK(wave) void writeS20() { luthier::writeSgpr<20>(luthier::readSgpr<20>() * 3); }
+/// The lower half only, by code that itself overwrites all of VCC.
 LUTHIER_HOOK(wave) void writeVccLo(uint32_t value) {
+  float scale = static_cast<float>(value);
+  asm volatile("" : "+v"(scale));
+  luthier::atomicAdd(total, scale / 3 > 7 ? 1 : 2);
   luthier::writeReg<luthier::reg::vccLo>(value);
-  luthier::atomicAdd(total, value > 3 ? 1 : 2);
 }
 LUTHIER_HOOK(lane) uint32_t product(uint32_t a, uint32_t b) { return a * b; }
 

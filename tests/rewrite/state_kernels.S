@@ -1,41 +1,7 @@
 // Kernels for the tests of the rewriter, one for each thing that hooks can see or be in the way of. All take two pointers: out, in.
 // What a kernel computes does not matter, as long as everything that could go wrong shows in `out`.
 
-.macro kernel name
-  .text
-  .p2align 8
-  .globl \name
-  .protected \name
-  .type \name,@function
-\name:
-.endm
-
-/// Ends a kernel; s[0:1] are the arguments' address, s2 is the workgroup's number; with `flat` s[2:3] and s5 are for FLAT_SCRATCH.
-.macro descriptor name, vgprs=68, accum=36, sgprs=48, scratch=0, flat=0, lds=0, ids=0
-  .size \name, .-\name
-  .section .rodata,"a"
-  .p2align 6
-  .amdhsa_kernel \name
-    .amdhsa_next_free_vgpr \vgprs
-    .amdhsa_next_free_sgpr \sgprs
-    .amdhsa_accum_offset \accum
-    .amdhsa_kernarg_size 16
-    .amdhsa_user_sgpr_kernarg_segment_ptr 1
-    .amdhsa_group_segment_fixed_size \lds
-    .amdhsa_system_vgpr_workitem_id \ids
-    .amdhsa_user_sgpr_flat_scratch_init \flat
-    .amdhsa_system_sgpr_private_segment_wavefront_offset \flat
-    .amdhsa_private_segment_fixed_size \scratch
-  .end_amdhsa_kernel
-  .text
-.endm
-
-/// v1 = 4 * lane, s[8:9] = out, s[10:11] = in.
-.macro begin
-  s_load_dwordx4 s[8:11], s[0:1], 0x0
-  v_lshlrev_b32_e32 v1, 2, v0
-  s_waitcnt lgkmcnt(0)
-.endm
+#include "kernel_macros.inc"
 
 // Every way to address memory.
 kernel addresses
@@ -266,3 +232,33 @@ kernel spaced
   global_store_dword v1, v6, s[8:9]
   s_endpgm
 descriptor spaced
+
+// Every kind of state, set up before the first s_nop and stored after it, a row of 64 dwords each.
+kernel changes
+  begin
+  global_load_dword v2, v1, s[10:11]
+  s_movk_i32 s20, 100
+  s_mov_b32 m0, 5
+  v_mov_b32_e32 v4, 10
+  v_mov_b32_e32 v5, 20
+  v_mov_b32_e32 v7, 66
+  v_mov_b32_e32 v8, 77
+  s_cmp_eq_u32 s20, 100
+  v_cmp_gt_u32_e32 vcc, 48, v0
+  s_waitcnt vmcnt(0)
+  v_accvgpr_write_b32 a0, v2
+  s_nop 0
+  s_cselect_b32 s21, 1, 2
+  v_cndmask_b32_e32 v3, v4, v5, vcc
+  v_mov_b32_e32 v6, m0
+  v_mov_b32_e32 v7, s20
+  v_mov_b32_e32 v8, s21
+  v_accvgpr_read_b32 v9, a0
+  global_store_dword v1, v2, s[8:9]
+  global_store_dword v1, v3, s[8:9] offset:256
+  global_store_dword v1, v6, s[8:9] offset:512
+  global_store_dword v1, v7, s[8:9] offset:768
+  global_store_dword v1, v8, s[8:9] offset:1024
+  global_store_dword v1, v9, s[8:9] offset:1280
+  s_endpgm
+descriptor changes

@@ -52,9 +52,9 @@ public:
 
   void add(const object::Symbol *function, const Instr &instr, bool wave, unsigned dwords, const Argument &argument,
            decltype(Watch::expected) expected) {
-    Insertion insertion = subject_.before(
-        instr, wave ? (dwords == 2 ? "seeWave64" : "seeWave") : (dwords == 2 ? "seeLane64" : "seeLane"),
-        {Argument::constant(watches_.size()), argument});
+    Insertion insertion =
+        subject_.before(instr, wave ? (dwords == 2 ? "seeWave64" : "seeWave") : (dwords == 2 ? "seeLane64" : "seeLane"),
+                        {Argument::constant(watches_.size()), argument});
     insertion.function = function;
     insertions_.push_back(std::move(insertion));
     watches_.push_back({instr.address(), wave, std::move(expected)});
@@ -166,9 +166,9 @@ private:
     for (size_t n = 0; n < std::min(a.size(), b.size()) && shown < 5; ++n)
       if (a[n] != b[n]) {
         ++shown;
-        ADD_FAILURE() << "record " << n << ": watch " << a[n].what << " at " << std::hex
-                      << watches_[a[n].what].address << ", lane " << a[n].lane << " has " << a[n].value
-                      << "; seen: watch " << b[n].what << ", lane " << b[n].lane << ", " << b[n].value;
+        ADD_FAILURE() << "record " << n << ": watch " << a[n].what << " at " << std::hex << watches_[a[n].what].address
+                      << ", lane " << a[n].lane << " has " << a[n].value << "; seen: watch " << b[n].what << ", lane "
+                      << b[n].lane << ", " << b[n].value;
       }
   }
 
