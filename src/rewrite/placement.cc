@@ -91,6 +91,7 @@ struct Plan {
   bool lanesLent = false;                ///< it had to be saved itself, in all lanes
   std::optional<Reg> lanesExec;          ///< EXEC while that is done
   std::optional<Reg> lanesBase;          ///< and the spill area's offset
+  std::optional<Reg> vectorsExec;        ///< EXEC while lent vector registers are saved in all lanes
   RegSet used;
   bool wait = false;
 };
@@ -191,11 +192,12 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
     if (!needed(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) && !excluded.contains(reg))
       dead.insert(reg);
+  dead.insert(pool_.spareScalars());
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, false);
-    for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where &&
-          (count == 1 ? dead.contains(reg) : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+    for (Reg reg : {Reg::M0, Reg::XnackMaskLo, Reg::XnackMaskHi, Reg::VccLo, Reg::VccHi})
+      if (!where && dead.contains(reg) &&
+          (count == 1 || ((reg == Reg::VccLo || reg == Reg::XnackMaskLo) && dead.contains(reg + 1)))) {
         where = reg;
         dead.erase({reg, static_cast<uint16_t>(count)});
       }
@@ -204,7 +206,7 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
     return {};
   };
   LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
-  if (plan.lentVectors.size() < pool_.freeAccumulators().size())
+  if (!pool_.freeAccumulators().empty())
     return {};
   if (!spill_.available)
     return makeError("a vector register would have to be saved: {}", spill_.reason);
@@ -249,19 +251,20 @@ Result<Plan> Planner::attempt(bool wait) {
   for (const Cluster *cluster : open_) {
     if (!isVector(cluster->regs.first))
       continue;
-    const bool mayLend = !(lane && fragment_.crossLane);
-    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, mayLend);
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
     if (!to)
       return makeError("not enough vector registers for {} in a row", cluster->regs.count);
     plan.map.set(cluster->regs, *to);
   }
   const size_t lentVectors = static_cast<size_t>(std::ranges::count_if(allocation.lent(), isVector));
   const size_t accumulators = pool_.freeAccumulators().size();
-  if (lentVectors > accumulators) {
-    if (!spill_.available)
-      return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+  if (lentVectors > accumulators && !spill_.available)
+    return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+  if (lentVectors && lentVectors + 1 > accumulators && spill_.available) // one more may keep scalar registers
     LUTHIER_TRY(keep(plan.spillBase, 1, "the address of saved registers"));
-  }
+  // A hook whose lanes look at each other may write lanes that are off.
+  if (lentVectors && lane && fragment_.crossLane)
+    LUTHIER_TRY(keep(plan.vectorsExec, mask, "EXEC"));
 
   // Scalar registers.
   const auto wants = [&](Reg low, Reg high) {
@@ -293,7 +296,11 @@ Result<Plan> Planner::attempt(bool wait) {
     if (!plan.lanes)
       if (const auto lent = lendLanes(plan, allocation, excluded); !lent)
         // The register that this reserves may be one of those just taken: all over again.
-        return pool_.reserveLastResort() ? attempt(wait) : Result<Plan>(lent.error());
+        return pool_.reserveLastResort() || (pool_.freeAccumulators().empty() && pool_.addAccumulator())
+                   ? attempt(wait)
+                   : Result<Plan>(lent.error());
+    if (plan.lanesLent && accumulators && plan.lentVectors.size() == accumulators && !plan.spillBase)
+      return makeError("a vector register would have to be saved: {}", spill_.reason);
   }
   plan.used = allocation.taken();
   return plan;
@@ -375,7 +382,7 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::IndexOff);
 
   // Scalar registers that are lent, and the vector register that keeps them.
-  const unsigned lanesSlot = static_cast<unsigned>(plan_.lentVectors.size());
+  const unsigned lanesSlot = 0, firstSlot = plan_.lanesLent;
   if (plan_.lanesLent) {
     if (plan_.lanesBase)
       glue_.constant(in, *plan_.lanesBase, spill_.base);
@@ -414,8 +421,14 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::SaveExec, *plan_.exec);
     glue_.add(in, GlueOp::ExecOne);
   }
+  if (plan_.vectorsExec) {
+    glue_.add(in, GlueOp::SaveExec, *plan_.vectorsExec);
+    glue_.add(in, GlueOp::ExecAll);
+  }
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    store(in, n, plan_.lentVectors[n], plan_.spillBase);
+    store(in, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  if (plan_.vectorsExec)
+    glue_.add(in, GlueOp::RestoreExec, *plan_.vectorsExec);
   for (const InputBinding &copy : plan_.copies) {
     if (!isVector(copy.fragment))
       continue;
@@ -437,8 +450,12 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::BranchExecZero);
   }
   bool loads = false;
+  if (plan_.vectorsExec)
+    glue_.add(out, GlueOp::ExecAll);
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    loads |= load(out, n, plan_.lentVectors[n], plan_.spillBase);
+    loads |= load(out, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  if (plan_.vectorsExec)
+    glue_.add(out, GlueOp::RestoreExec, *plan_.vectorsExec);
   if (plan_.exec)
     glue_.add(out, GlueOp::RestoreExec, *plan_.exec);
   // A hook that sets a half of VCC leaves the other one as it was.

@@ -42,6 +42,10 @@ public:
   /// None until it has been reserved.
   RegRange lastResort() const { return lastResort_; }
   bool reserveLastResort(); ///< whether it could be
+  /// One more accumulation register to save others in, whatever it costs.
+  bool addAccumulator();
+  /// Two scalar registers that the guest cannot be using; none when there are no such.
+  RegRange spareScalars() const { return spareScalars_; }
 
   /// Registers of the guest that count as in use everywhere, whatever liveness says.
   void keep(const RegSet &regs) { kept_ |= regs; }
@@ -81,6 +85,7 @@ private:
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
   RegRange lastResort_;
+  RegRange spareScalars_;
   RegSet used_;
 };
 

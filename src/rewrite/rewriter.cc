@@ -65,6 +65,7 @@ public:
 private:
   Result<void> prepareInsertions();
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  EntryNeeds entryNeeds();
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
@@ -229,8 +230,10 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
 }
 
 /// What the hooks ask for that only the start of a wave can give.
-Result<void> VariantBuilder::planEntry() {
+EntryNeeds VariantBuilder::entryNeeds() {
   EntryNeeds needs;
+  waveOffsets_.clear();
+  blockModules_.clear();
   const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
     const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
     if (waveOffsets_.contains(key))
@@ -258,10 +261,39 @@ Result<void> VariantBuilder::planEntry() {
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
-  entry_ =
-      LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
-                              needs, rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
-  return {};
+  return needs;
+}
+
+/// Plans the entry. What there is no room for is refused, kind by kind, until the rest fits.
+Result<void> VariantBuilder::planEntry() {
+  using Kind = hook::Port::Kind;
+  const RegisterPool untouched = *pool_;
+  const auto attempt = [&]() -> Result<void> {
+    *pool_ = untouched;
+    entry_ =
+        LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
+                                entryNeeds(), rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+    return {};
+  };
+  auto planned = attempt();
+  for (const Kind kind : {Kind::WaveVariable, Kind::LaunchBlock, Kind::Launch}) {
+    if (planned)
+      return planned;
+    for (size_t n = 0; n < insertions_.size(); ++n) {
+      if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+        continue;
+      const bool asks =
+          std::ranges::find(prepared_[n].fragment->fragment->inputs, kind, &hook::Port::kind) !=
+              prepared_[n].fragment->fragment->inputs.end() ||
+          (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
+             return argument.launch.has_value();
+           }));
+      if (asks)
+        result_.sites[n].rejected = planned.error().message();
+    }
+    planned = attempt();
+  }
+  return planned;
 }
 
 /// Connects a fragment's ports at a place. Arguments of an exit refer to the instruction that is there.

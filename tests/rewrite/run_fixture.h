@@ -8,8 +8,10 @@
 #include "luthier/vgpu.h"
 #include "rewrite/rewriter.h"
 
+#include <chrono>
 #include <cstring>
 #include <functional>
+#include <thread>
 
 namespace luthier::rewrite::test {
 
@@ -32,6 +34,7 @@ struct Outcome {
 class Machine {
 public:
   static constexpr size_t kWords = 1 << 14;
+  static constexpr unsigned kPatience = 400; ///< rounds: 20 seconds
 
   explicit Machine(std::string target = "gfx90a")
       : gpu_(must(vgpu::VirtualGpu::create({.target = std::move(target), .threads = 1}))) {
@@ -63,8 +66,13 @@ public:
     vgpu::LaunchOptions launch{.grid = options.grid, .workgroup = options.workgroup};
     launch.strictWaits = options.strict;
     launch.count = options.count;
-    auto report = gpu_->run(*found, launch, arguments());
-    if (report)
+    const vgpu::RunningLaunch running = must(gpu_->launch(*found, launch, arguments()));
+    // A kernel that was rewritten wrongly may never end.
+    for (unsigned n = 0; !running.finished() && n < kPatience; ++n)
+      std::this_thread::sleep_for(std::chrono::milliseconds(n < 50 ? 1 : 50));
+    if (!running.finished())
+      running.abort();
+    if (const auto report = running.wait(); report)
       outcome.report = *report;
     else
       outcome.error = report.error().message();
