@@ -60,6 +60,7 @@ private:
   void addSpacing(PlacedSite &placed, uint32_t next);
   std::vector<std::vector<const Instr *>> pathsTo(uint32_t block) const;
   void remember(std::span<const Instr *const> instrs);
+  void findIndexing();
 
   VariantContext &context_;
   const analysis::Function &function_;
@@ -74,7 +75,9 @@ private:
   };
   std::vector<Stub> stubs_; ///< edges that are taken, with something on them
   uint32_t pendingFirst_ = 0, pendingCount_ = 0;
-  bool indexed_ = false;
+  enum Indexing : uint8_t { kOff = 1, kOn = 2 };
+  std::vector<uint8_t> indexing_; ///< by block: what s_set_gpr_idx_on may have left at its start; empty: nothing ever
+  uint8_t indexed_ = kOff;        ///< here
   uint32_t block_ = 0;
   std::vector<const Instr *> recent_;  ///< written last in this block, guest's and inserted
   std::vector<CodeSequence> inserted_; ///< keeps what recent_ refers to

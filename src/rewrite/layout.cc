@@ -1,5 +1,7 @@
 #include "rewrite/layout.h"
 
+#include "rewrite/testing.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -180,7 +182,8 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
       result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site});
   }
   for (size_t n = 0; n < jumps_.size(); ++n)
-    patch(offsets[jumps_[n].item] + items_[jumps_[n].item].size - 4, targetOf(jumps_[n].to, hops[n]));
+    if (plantedFault() != Fault::Branches || items_[jumps_[n].item].kind != CodeRange::Kind::Original)
+      patch(offsets[jumps_[n].item] + items_[jumps_[n].item].size - 4, targetOf(jumps_[n].to, hops[n]));
   for (CodeRelocation relocation : relocations_) {
     const auto item = std::ranges::upper_bound(items_, relocation.offset, {}, &Item::begin) - 1;
     relocation.offset = offsets[static_cast<size_t>(item - items_.begin())] + relocation.offset - item->begin;

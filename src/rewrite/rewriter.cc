@@ -4,6 +4,7 @@
 #include "rewrite/argument.h"
 #include "rewrite/entry.h"
 #include "rewrite/function_writer.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -64,6 +65,7 @@ public:
 private:
   Result<void> prepareInsertions();
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  EntryNeeds entryNeeds();
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
@@ -71,6 +73,7 @@ private:
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
   RegSet touched() const;
+  RegSet guestReads(uint32_t insertion) const;
   Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                       uint64_t code) const;
 
@@ -209,9 +212,28 @@ RegSet VariantBuilder::touched() const {
   return set & sure;
 }
 
+/// Registers of the guest that a hook is given; EXEC is there in any case.
+RegSet VariantBuilder::guestReads(uint32_t n) const {
+  RegSet reads;
+  if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+    return reads;
+  for (const ResolvedArgument &argument : prepared_[n].arguments)
+    for (const ResolvedArgument::Part &part : argument.parts)
+      for (const Word &word : part.words)
+        if (!word.constant)
+          reads.insert(word.reg);
+  for (const hook::Port &port : prepared_[n].fragment->fragment->inputs)
+    if (port.kind == hook::Port::Kind::Register)
+      reads.insert(port.guest);
+  reads.erase({Reg::ExecLo, 2});
+  return reads;
+}
+
 /// What the hooks ask for that only the start of a wave can give.
-Result<void> VariantBuilder::planEntry() {
+EntryNeeds VariantBuilder::entryNeeds() {
   EntryNeeds needs;
+  waveOffsets_.clear();
+  blockModules_.clear();
   const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
     const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
     if (waveOffsets_.contains(key))
@@ -239,10 +261,39 @@ Result<void> VariantBuilder::planEntry() {
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
-  entry_ =
-      LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
-                              needs, rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
-  return {};
+  return needs;
+}
+
+/// Plans the entry. What there is no room for is refused, kind by kind, until the rest fits.
+Result<void> VariantBuilder::planEntry() {
+  using Kind = hook::Port::Kind;
+  const RegisterPool untouched = *pool_;
+  const auto attempt = [&]() -> Result<void> {
+    *pool_ = untouched;
+    entry_ =
+        LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
+                                entryNeeds(), rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+    return {};
+  };
+  auto planned = attempt();
+  for (const Kind kind : {Kind::WaveVariable, Kind::LaunchBlock, Kind::Launch}) {
+    if (planned)
+      return planned;
+    for (size_t n = 0; n < insertions_.size(); ++n) {
+      if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+        continue;
+      const bool asks =
+          std::ranges::find(prepared_[n].fragment->fragment->inputs, kind, &hook::Port::kind) !=
+              prepared_[n].fragment->fragment->inputs.end() ||
+          (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
+             return argument.launch.has_value();
+           }));
+      if (asks)
+        result_.sites[n].rejected = planned.error().message();
+    }
+    planned = attempt();
+  }
+  return planned;
 }
 
 /// Connects a fragment's ports at a place. Arguments of an exit refer to the instruction that is there.
@@ -369,18 +420,28 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     if (anywhere)
       across = LUTHIER_TRY(analysis::ProgramLiveness::compute(*rewriter_.program, *graph, kernel_));
   }
+  std::vector<RegSet> reads;
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    reads.push_back(guestReads(n));
+  std::optional<analysis::Liveness> own; // of the only function, where nothing is called
+  std::vector<const analysis::Liveness *> livenessOf(functions_.size());
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
-    std::optional<analysis::Liveness> own;
+    if (points_[n].empty())
+      continue;
+    if (across)
+      livenessOf[n] = across->of(function.symbol());
+    else
+      livenessOf[n] = &own.emplace(analysis::Liveness::compute(function.cfg()));
+    if (!livenessOf[n])
+      return makeError("nothing is known of the registers of {}", function.symbol().name);
+    pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
+  }
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
-    const analysis::Liveness *liveness = nullptr;
-    if (!points_[n].empty()) {
-      if (across)
-        liveness = across->of(function.symbol());
-      else
-        liveness = &own.emplace(analysis::Liveness::compute(function.cfg()));
-      if (!liveness)
-        return makeError("nothing is known of the registers of {}", function.symbol().name);
+    const analysis::Liveness *liveness = livenessOf[n];
+    if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
     }
     FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
@@ -515,6 +576,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  if (plantedFault() == Fault::Descriptor)
+    descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
