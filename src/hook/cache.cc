@@ -1,18 +1,13 @@
 #include "hook/cache.h"
 
+#include "support/file.h"
 #include "support/log.h"
 
 #include <llvm/ADT/StringExtras.h>
 #include <llvm/Support/SHA256.h>
 
-#include <atomic>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <type_traits>
-
-#include <unistd.h>
 
 namespace luthier::hook {
 
@@ -100,13 +95,6 @@ private:
   std::string_view rest_;
 };
 
-std::optional<std::string> readFile(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
-
 } // namespace
 
 std::string digestOf(std::span<const std::byte> bytes) {
@@ -154,23 +142,10 @@ void FragmentCache::store(const std::string &key, const Fragment &fragment) cons
   writer.list(fragment.relocations);
   std::string text = std::string(kMagic) + digestOf(key + writer.text()) + writer.text();
 
-  static std::atomic<unsigned> counter = 0;
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  const auto path = pathOf(key);
-  const auto temporary = folder_ / fmt::format("{}.{}.{}.tmp", key, getpid(), counter++);
-  bool written = false;
-  if (std::ofstream file(temporary, std::ios::binary); file) {
-    file.write(text.data(), static_cast<std::streamsize>(text.size()));
-    file.close();
-    written = !file.fail();
-  }
-  if (written)
-    std::filesystem::rename(temporary, path, error);
-  if (!written || error) {
-    log::debug("{} cannot be written: fragments are not kept", path.string());
-    std::filesystem::remove(temporary, error);
-  }
+  std::error_code ignored;
+  std::filesystem::create_directories(folder_, ignored);
+  if (const auto written = replaceFile(pathOf(key), std::as_bytes(std::span(text))); !written)
+    log::debug("fragments are not kept: {}", written.error().message());
 }
 
 } // namespace luthier::hook
