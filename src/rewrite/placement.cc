@@ -177,8 +177,8 @@ void Planner::bind(Plan &plan) {
       plan.results.push_back(output);
 }
 
-/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else, with
-/// registers that need not be saved.
+/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else,
+/// with registers that need not be saved.
 Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const {
   plan.lanes = allocation.lendVector();
   if (!plan.lanes)
@@ -192,8 +192,8 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, false);
     for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where && (count == 1 ? dead.contains(reg)
-                                : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+      if (!where &&
+          (count == 1 ? dead.contains(reg) : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
         where = reg;
         dead.erase({reg, static_cast<uint16_t>(count)});
       }
@@ -462,13 +462,8 @@ Result<PlacedSite> Writer::write() {
   if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
     glue_.add(out, GlueOp::IndexOn);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
-  for (const InputBinding &input : site_.inputs) {
-    const Reg to = plan_.map(input.fragment);
-    placed.bindings += placed.bindings.empty() ? "" : ", ";
-    placed.bindings += input.constant      ? fmt::format("{} = {:#x}", toString(to), input.value)
-                       : to == input.guest ? toString(to)
-                                           : fmt::format("{} = {}", toString(to), toString(input.guest));
-  }
+  for (const InputBinding &input : site_.inputs)
+    placed.inputs.push_back(plan_.map(input.fragment));
   return placed;
 }
 
