@@ -6,6 +6,8 @@
 #                      start-up time
 #   hsa [DISPATCHES]   dispatches per second with and without interception
 #   hostcall [ROUNDS]  latency and throughput of calls from a CPU and from the virtual GPU to the host
+#   rewrite [FILE]     rewriting all kernels of rocRAND (or of FILE) with a counter in every block: time beside LLVM's disassembly,
+#                      code growth, resources; executed instructions per visit of a counter, beside those of a call
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
 set -euo pipefail

@@ -26,6 +26,7 @@ int main(int argc, char **argv) {
   addCfgCommand(root, invocation);
   addDisasmCommand(root, invocation);
   addInspectCommand(root, invocation);
+  addInstrumentCommand(root, invocation);
   addIsaCommand(root, invocation);
   addRunCommand(root, invocation);
   addToolsCommand(root, invocation);

@@ -376,10 +376,12 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
 
   flush();
   Layout &layout = context_.layout;
-  layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion);
-  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion);
+  const auto place = static_cast<uint32_t>(context_.notes.size());
+  context_.notes.push_back(context_.describe(insertion, site, placed));
+  layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion, place);
+  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
   context_.relocate(insertion, 0);
-  layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion);
+  layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion, place);
 
   SiteAccount &account = context_.accounts[insertion];
   const size_t count = placed.before.instrs().size() + placed.fragment.instrs().size() + placed.after.instrs().size();
@@ -388,8 +390,6 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   account.saved += placed.saved;
   account.waits += placed.waited;
   context_.insertedInstructions += count;
-  if (context_.notes[insertion].empty())
-    context_.notes[insertion] = std::move(placed.bindings);
   return {};
 }
 

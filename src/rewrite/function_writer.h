@@ -26,7 +26,9 @@ struct VariantContext {
   /// Functions that pointers may lead to: original address and copy.
   std::vector<std::pair<uint64_t, Layout::Label>> pointedTo;
   std::vector<SiteAccount> &accounts;
-  std::vector<std::string> &notes;
+  /// For people, what a place is: becomes the note of the place's ranges.
+  std::function<std::string(uint32_t insertion, const Site &site, const PlacedSite &placed)> describe;
+  std::vector<std::string> &notes; ///< Variant::notes
   uint64_t originalInstructions = 0, insertedInstructions = 0;
   uint32_t openCalls = 0;
 };

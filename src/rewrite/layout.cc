@@ -33,10 +33,11 @@ Layout::Label Layout::newLabel() {
 
 void Layout::bind(Label label) { labels_[label] = static_cast<uint32_t>(items_.size()); }
 
-void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site) {
+void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site,
+                 uint32_t note) {
   if (bytes.empty())
     return;
-  items_.push_back({bytes_.size(), bytes.size(), kind, original, site});
+  items_.push_back({bytes_.size(), bytes.size(), kind, original, site, note});
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
 }
 
@@ -176,10 +177,10 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
         last->original + last->size == item.original)
       last->size += item.size;
     else if (last && item.kind != CodeRange::Kind::Original && last->kind == item.kind && last->site == item.site &&
-             last->original == item.original)
+             last->note == item.note && last->original == item.original)
       last->size += item.size;
     else
-      result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site});
+      result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site, item.note});
   }
   for (size_t n = 0; n < jumps_.size(); ++n)
     if (plantedFault() != Fault::Branches || items_[jumps_[n].item].kind != CodeRange::Kind::Original)

@@ -482,13 +482,8 @@ Result<PlacedSite> Writer::write() {
   if (site_.indexed)
     glue_.add(out, GlueOp::IndexOn);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
-  for (const InputBinding &input : site_.inputs) {
-    const Reg to = plan_.map(input.fragment);
-    placed.bindings += placed.bindings.empty() ? "" : ", ";
-    placed.bindings += input.constant      ? fmt::format("{} = {:#x}", toString(to), input.value)
-                       : to == input.guest ? toString(to)
-                                           : fmt::format("{} = {}", toString(to), toString(input.guest));
-  }
+  for (const InputBinding &input : site_.inputs)
+    placed.inputs.push_back(plan_.map(input.fragment));
   return placed;
 }
 

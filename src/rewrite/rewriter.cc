@@ -4,6 +4,7 @@
 #include "rewrite/argument.h"
 #include "rewrite/entry.h"
 #include "rewrite/function_writer.h"
+#include "rewrite/note.h"
 #include "rewrite/testing.h"
 
 #include <algorithm>
@@ -38,6 +39,7 @@ struct Rewriter::Impl {
   std::unique_ptr<analysis::CallGraph> graph;                         ///< built when a kernel that calls asks for it
   std::map<const void *, std::unique_ptr<PreparedFragment>> prepared; ///< by fragment
   std::vector<std::pair<const object::Symbol *, const object::Symbol *>> overlaps;
+  std::optional<object::Metadata> metadata; ///< read when first needed
 
   struct PerWaveSize {
     std::unique_ptr<isa::Decoder> decoder;
@@ -160,7 +162,6 @@ Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, 
 Result<void> VariantBuilder::prepareInsertions() {
   result_.sites.resize(insertions_.size());
   prepared_.resize(insertions_.size());
-  result_.variant.notes.resize(insertions_.size());
   points_.resize(functions_.size());
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
@@ -407,6 +408,8 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          },
                          .pointedTo = {},
                          .accounts = result_.sites,
+                         .describe = [this](uint32_t n, const Site &site,
+                                            const PlacedSite &placed) { return noteOf(insertions_[n], site, placed); },
                          .notes = result_.variant.notes};
   std::optional<analysis::ProgramLiveness> across;
   analysis::CallWaits callWaits(*rewriter_.program);
@@ -477,8 +480,9 @@ Result<Rewrite> VariantBuilder::build() {
   descriptor_ = LUTHIER_TRY(object_.descriptor(kernel_));
   if (descriptor_.preloadLength())
     return makeError("{}: arguments that are preloaded into registers are not supported yet", kernel_.name);
-  const object::Metadata metadata = LUTHIER_TRY(object_.metadata());
-  if (const object::KernelMetadata *found = metadata.kernel(kernel_.name))
+  if (!rewriter_.metadata) // it is of all kernels: read once
+    rewriter_.metadata = LUTHIER_TRY(object_.metadata());
+  if (const object::KernelMetadata *found = rewriter_.metadata->kernel(kernel_.name))
     metadata_ = *found;
   tools_ = LUTHIER_TRY(rewriter_.forWaveSize(descriptor_.waveSize(target_)));
   functions_ = LUTHIER_TRY(rewriter_.functionsOf(kernel_));
@@ -606,7 +610,7 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &obj
                                                    LaunchBlocks blocks) {
   if (!object.hasTarget())
     return makeError("{}: the target {} is not known", object.origin(), object.targetId());
-  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}});
+  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}, {}});
   impl->program = LUTHIER_TRY(analysis::Program::create(object));
   impl->overlaps = object.overlaps();
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));
