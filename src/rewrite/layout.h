@@ -20,8 +20,9 @@ public:
   /// What is added next is where the label is.
   void bind(Label label);
 
-  /// `original` and `site` are what CodeRange says of them.
-  void add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site = UINT32_MAX);
+  /// `original`, `site` and `note` are what CodeRange says of them.
+  void add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site = UINT32_MAX,
+           uint32_t note = UINT32_MAX);
   /// A branch or s_call_b64: four bytes, whose lower half will be the distance.
   void addBranch(std::span<const uint8_t> bytes, Label to, CodeRange::Kind kind, uint64_t original,
                  uint32_t site = UINT32_MAX);
@@ -45,7 +46,7 @@ private:
     uint64_t begin = 0, size = 0; ///< in bytes_
     CodeRange::Kind kind{};
     uint64_t original = 0;
-    uint32_t site = UINT32_MAX;
+    uint32_t site = UINT32_MAX, note = UINT32_MAX;
   };
   struct Jump {
     uint32_t item = 0; ///< whose last four bytes it is

@@ -62,6 +62,11 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(sgpr(n));
   for (unsigned n = 0; n < had.vgprs; ++n)
     pool.lendable_.insert(vgpr(n));
+  // XNACK_MASK is only looked at while the hardware repeats an access that faulted; there is none where it is not
+  // enabled.
+  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos && !touched.contains(Reg::XnackMaskLo) &&
+      !touched.contains(Reg::XnackMaskHi) && !open)
+    pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;
 }
 
@@ -109,12 +114,21 @@ bool RegisterPool::reserveLastResort() {
   return !lastResort_.empty();
 }
 
+bool RegisterPool::addAccumulator() {
+  for (unsigned n = original_.accVgprs; n < target_->accVgprs; ++n)
+    if (!beyondAccumulators_.contains(agpr(n))) {
+      beyondAccumulators_.insert(agpr(n));
+      return true;
+    }
+  return false;
+}
+
 RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy,
                                       bool allLanes) const {
   Free result;
-  result.beyond = usable_;
+  result.beyond = usable_ - kept_;
   if (!anyBusy) {
-    result.inside = lendable_ - live.active - busy;
+    result.inside = lendable_ - live.active - kept_ - busy;
     if (allLanes)
       result.inside -= live.inactive;
   }

@@ -42,6 +42,14 @@ public:
   /// None until it has been reserved.
   RegRange lastResort() const { return lastResort_; }
   bool reserveLastResort(); ///< whether it could be
+  /// One more accumulation register to save others in, whatever it costs.
+  bool addAccumulator();
+  /// Two scalar registers that the guest cannot be using; none when there are no such.
+  RegRange spareScalars() const { return spareScalars_; }
+
+  /// Registers of the guest that count as in use everywhere, whatever liveness says.
+  void keep(const RegSet &regs) { kept_ |= regs; }
+  const RegSet &kept() const { return kept_; }
 
   /// What a hook may overwrite at a point, cheapest first: `inside` was the kernel's and is dead there, `beyond` is
   /// new.
@@ -73,10 +81,11 @@ private:
   RegSet usable_;   ///< of `beyond`
   RegSet beyondAccumulators_;
   RegSet lendable_;
-  RegSet reserved_;
+  RegSet reserved_, kept_;
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
   RegRange lastResort_;
+  RegRange spareScalars_;
   RegSet used_;
 };
 

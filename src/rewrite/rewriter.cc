@@ -4,6 +4,8 @@
 #include "rewrite/argument.h"
 #include "rewrite/entry.h"
 #include "rewrite/function_writer.h"
+#include "rewrite/note.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -37,6 +39,7 @@ struct Rewriter::Impl {
   std::unique_ptr<analysis::CallGraph> graph;                         ///< built when a kernel that calls asks for it
   std::map<const void *, std::unique_ptr<PreparedFragment>> prepared; ///< by fragment
   std::vector<std::pair<const object::Symbol *, const object::Symbol *>> overlaps;
+  std::optional<object::Metadata> metadata; ///< read when first needed
 
   struct PerWaveSize {
     std::unique_ptr<isa::Decoder> decoder;
@@ -64,6 +67,7 @@ public:
 private:
   Result<void> prepareInsertions();
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  EntryNeeds entryNeeds();
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
@@ -71,6 +75,7 @@ private:
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
   RegSet touched() const;
+  RegSet guestReads(uint32_t insertion) const;
   Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                       uint64_t code) const;
 
@@ -157,7 +162,6 @@ Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, 
 Result<void> VariantBuilder::prepareInsertions() {
   result_.sites.resize(insertions_.size());
   prepared_.resize(insertions_.size());
-  result_.variant.notes.resize(insertions_.size());
   points_.resize(functions_.size());
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
@@ -209,9 +213,28 @@ RegSet VariantBuilder::touched() const {
   return set & sure;
 }
 
+/// Registers of the guest that a hook is given; EXEC is there in any case.
+RegSet VariantBuilder::guestReads(uint32_t n) const {
+  RegSet reads;
+  if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+    return reads;
+  for (const ResolvedArgument &argument : prepared_[n].arguments)
+    for (const ResolvedArgument::Part &part : argument.parts)
+      for (const Word &word : part.words)
+        if (!word.constant)
+          reads.insert(word.reg);
+  for (const hook::Port &port : prepared_[n].fragment->fragment->inputs)
+    if (port.kind == hook::Port::Kind::Register)
+      reads.insert(port.guest);
+  reads.erase({Reg::ExecLo, 2});
+  return reads;
+}
+
 /// What the hooks ask for that only the start of a wave can give.
-Result<void> VariantBuilder::planEntry() {
+EntryNeeds VariantBuilder::entryNeeds() {
   EntryNeeds needs;
+  waveOffsets_.clear();
+  blockModules_.clear();
   const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
     const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
     if (waveOffsets_.contains(key))
@@ -239,10 +262,39 @@ Result<void> VariantBuilder::planEntry() {
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
-  entry_ =
-      LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
-                              needs, rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
-  return {};
+  return needs;
+}
+
+/// Plans the entry. What there is no room for is refused, kind by kind, until the rest fits.
+Result<void> VariantBuilder::planEntry() {
+  using Kind = hook::Port::Kind;
+  const RegisterPool untouched = *pool_;
+  const auto attempt = [&]() -> Result<void> {
+    *pool_ = untouched;
+    entry_ =
+        LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
+                                entryNeeds(), rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+    return {};
+  };
+  auto planned = attempt();
+  for (const Kind kind : {Kind::WaveVariable, Kind::LaunchBlock, Kind::Launch}) {
+    if (planned)
+      return planned;
+    for (size_t n = 0; n < insertions_.size(); ++n) {
+      if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+        continue;
+      const bool asks =
+          std::ranges::find(prepared_[n].fragment->fragment->inputs, kind, &hook::Port::kind) !=
+              prepared_[n].fragment->fragment->inputs.end() ||
+          (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
+             return argument.launch.has_value();
+           }));
+      if (asks)
+        result_.sites[n].rejected = planned.error().message();
+    }
+    planned = attempt();
+  }
+  return planned;
 }
 
 /// Connects a fragment's ports at a place. Arguments of an exit refer to the instruction that is there.
@@ -356,6 +408,8 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          },
                          .pointedTo = {},
                          .accounts = result_.sites,
+                         .describe = [this](uint32_t n, const Site &site,
+                                            const PlacedSite &placed) { return noteOf(insertions_[n], site, placed); },
                          .notes = result_.variant.notes};
   std::optional<analysis::ProgramLiveness> across;
   analysis::CallWaits callWaits(*rewriter_.program);
@@ -369,18 +423,28 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     if (anywhere)
       across = LUTHIER_TRY(analysis::ProgramLiveness::compute(*rewriter_.program, *graph, kernel_));
   }
+  std::vector<RegSet> reads;
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    reads.push_back(guestReads(n));
+  std::optional<analysis::Liveness> own; // of the only function, where nothing is called
+  std::vector<const analysis::Liveness *> livenessOf(functions_.size());
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
-    std::optional<analysis::Liveness> own;
+    if (points_[n].empty())
+      continue;
+    if (across)
+      livenessOf[n] = across->of(function.symbol());
+    else
+      livenessOf[n] = &own.emplace(analysis::Liveness::compute(function.cfg()));
+    if (!livenessOf[n])
+      return makeError("nothing is known of the registers of {}", function.symbol().name);
+    pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
+  }
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
-    const analysis::Liveness *liveness = nullptr;
-    if (!points_[n].empty()) {
-      if (across)
-        liveness = across->of(function.symbol());
-      else
-        liveness = &own.emplace(analysis::Liveness::compute(function.cfg()));
-      if (!liveness)
-        return makeError("nothing is known of the registers of {}", function.symbol().name);
+    const analysis::Liveness *liveness = livenessOf[n];
+    if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
     }
     FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
@@ -416,8 +480,9 @@ Result<Rewrite> VariantBuilder::build() {
   descriptor_ = LUTHIER_TRY(object_.descriptor(kernel_));
   if (descriptor_.preloadLength())
     return makeError("{}: arguments that are preloaded into registers are not supported yet", kernel_.name);
-  const object::Metadata metadata = LUTHIER_TRY(object_.metadata());
-  if (const object::KernelMetadata *found = metadata.kernel(kernel_.name))
+  if (!rewriter_.metadata) // it is of all kernels: read once
+    rewriter_.metadata = LUTHIER_TRY(object_.metadata());
+  if (const object::KernelMetadata *found = rewriter_.metadata->kernel(kernel_.name))
     metadata_ = *found;
   tools_ = LUTHIER_TRY(rewriter_.forWaveSize(descriptor_.waveSize(target_)));
   functions_ = LUTHIER_TRY(rewriter_.functionsOf(kernel_));
@@ -515,6 +580,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  if (plantedFault() == Fault::Descriptor)
+    descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
@@ -543,7 +610,7 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &obj
                                                    LaunchBlocks blocks) {
   if (!object.hasTarget())
     return makeError("{}: the target {} is not known", object.origin(), object.targetId());
-  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}});
+  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}, {}});
   impl->program = LUTHIER_TRY(analysis::Program::create(object));
   impl->overlaps = object.overlaps();
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));

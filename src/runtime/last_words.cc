@@ -5,10 +5,13 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <thread>
 #include <unistd.h>
+
+extern "C" void luthierFlush();
 
 namespace luthier::runtime {
 
@@ -54,6 +57,9 @@ void run() {
 void watchForTheEnd() {
   owner = getpid();
   std::atexit([] { ToolHost::instance().finish(); });
+  if (const auto registerFlush =
+          reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush"))) // libluthier-exit.so
+    registerFlush(&luthierFlush);
   if (pipe2(wake, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
     return;
   // The application's threads handle its signals, not this one.

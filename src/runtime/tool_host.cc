@@ -336,9 +336,8 @@ void ToolHost::onDestroyed(hsa_executable_t executable) {
   std::lock_guard tools(toolMutex_);
   std::unique_lock lock(kernelsMutex_);
   std::erase_if(kernels_, [&](const auto &entry) { return entry.second->executable.handle == executable.handle; });
-  std::erase_if(objects_, [&](const auto &entry) {
-    return entry.second->code->executable().handle == executable.handle;
-  });
+  std::erase_if(objects_,
+                [&](const auto &entry) { return entry.second->code->executable().handle == executable.handle; });
 }
 
 void ToolHost::write(bool final) {

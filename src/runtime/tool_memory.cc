@@ -91,15 +91,16 @@ Result<ToolMemory::Variables *> ToolMemory::variablesOf(hsa_agent_t agent, const
   std::vector<std::byte> contents(std::max<uint64_t>(size, 8));
   for (size_t n = 0; n < offsets.size(); ++n)
     std::ranges::copy(module->variables()[n].storage == hook::Storage::Device ? module->variables()[n].contents
-                                                                               : std::vector<std::byte>(),
+                                                                              : std::vector<std::byte>(),
                       contents.begin() + static_cast<ptrdiff_t>(offsets[n]));
   auto memory = allocate(agent, Kind::Device, contents.size());
   if (!memory)
-    return memory.error().withContext(fmt::format("{} bytes for the variables of {}", contents.size(), module->origin()));
+    return memory.error().withContext(
+        fmt::format("{} bytes for the variables of {}", contents.size(), module->origin()));
   LUTHIER_TRY(hsa::copyMemory(memory->data(), contents.data(), contents.size()));
   for (size_t n = 0; n < offsets.size(); ++n)
-    variables.addresses.push_back(module->variables()[n].storage == hook::Storage::Device ? memory->address() + offsets[n]
-                                                                                          : 0);
+    variables.addresses.push_back(
+        module->variables()[n].storage == hook::Storage::Device ? memory->address() + offsets[n] : 0);
   variables.memory = *std::move(memory);
   modules_.push_back(module);
   if (std::ranges::none_of(agents_, [&](hsa_agent_t a) { return a.handle == agent.handle; }))
