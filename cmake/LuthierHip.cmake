@@ -42,21 +42,6 @@ function(luthier_code_object output source)
     DEPENDS ${source} COMMENT "Compiling ${source} for gfx90a" VERBATIM)
 endfunction()
 
-# luthier_hook_bitcode(OUTPUT source.hip [HIP] [FLAG ...]): hooks as bitcode that belongs to no GPU target (docs/hooks.md). Clang's own passes stay off: they would
-# make use of the target that it must be given. HIP: the source includes HIP's headers.
-function(luthier_hook_bitcode output source)
-  cmake_parse_arguments(ARG "HIP" "" "" ${ARGN})
-  cmake_path(ABSOLUTE_PATH source)
-  set(headers -nogpuinc)
-  if(ARG_HIP)
-    set(headers --rocm-path=/usr -D__HIP_PLATFORM_AMD__)
-  endif()
-  add_custom_command(OUTPUT ${output}
-    COMMAND ${CMAKE_CXX_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib ${headers} --offload-arch=gfx900
-      -std=c++17 -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall -I${PROJECT_SOURCE_DIR}/include ${ARG_UNPARSED_ARGUMENTS} -c ${source} -o ${output}
-    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/include/luthier/hook.h COMMENT "Compiling hooks ${source}" VERBATIM)
-endfunction()
-
 # luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as
 # tests NAME.CHECK. strict_waits: compilers put waits where they belong. poison_dead: what liveness analysis calls dead is not needed.
 function(luthier_checked_tests name)

@@ -1,6 +1,7 @@
 #include "hook/module.h"
 
 #include "hook/cache.h"
+#include "hook/host_types.h"
 #include "hook/llvm_support.h"
 #include "hook/module_impl.h"
 
@@ -236,6 +237,7 @@ Result<Hook> describeHook(const llvm::Function &function, std::string_view kind)
     if (hook.parameters.back().dwords == 0)
       return makeError("hook {}: parameter {} is neither a number nor a pointer", hook.name, argument.getArgNo());
   }
+  hook.hostTypes = hostTypesOfParameters(function);
   hook.result = {ValueType::Void, 0};
   if (!function.getReturnType()->isVoidTy()) {
     hook.result = parameterOf(function.getReturnType(), layout);
@@ -260,6 +262,7 @@ Result<Variable> describeVariable(const llvm::GlobalVariable &global, std::strin
     return makeError("variable {} has the unknown storage '{}'", variable.name, storage);
   if (!global.hasInitializer())
     return makeError("variable {} is declared but not defined", variable.name);
+  variable.hostType = hostTypeOfVariable(*global.getValueType(), layout);
   variable.size = layout.getTypeAllocSize(global.getValueType());
   variable.alignment =
       std::max<uint64_t>(global.getAlign().valueOrOne().value(), layout.getABITypeAlign(global.getValueType()).value());

@@ -36,6 +36,8 @@ struct Hook {
   HookKind kind = HookKind::Lane;
   std::vector<HookParameter> parameters;
   HookParameter result; ///< type Void, 0 dwords when there is none
+  /// Types of the parameters as the tool's host code names them (hook/host_types.h): "uint32_t", "const void *".
+  std::vector<std::string> hostTypes;
 };
 
 enum class Storage : uint8_t {
@@ -47,6 +49,7 @@ enum class Storage : uint8_t {
 struct Variable {
   std::string name;
   std::string symbol;
+  std::string hostType; ///< as the tool's host code names it: "uint64_t", "float[16]"
   Storage storage = Storage::Device;
   uint64_t size = 0;
   uint64_t alignment = 1;

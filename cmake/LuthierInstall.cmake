@@ -1,0 +1,24 @@
+# What `cmake --install` puts where, so that tools can be built outside of this tree: find_package(luthier), luthier_add_tool. Programs and the virtual GPU are
+# installed by their own folders.
+
+include(CMakePackageConfigHelpers)
+
+# What tools link to.
+add_library(luthier::luthier ALIAS luthier_runtime)
+
+target_include_directories(luthier_runtime INTERFACE "$<BUILD_INTERFACE:${LUTHIER_INCLUDE_DIRS}>" $<INSTALL_INTERFACE:include>)
+set_target_properties(luthier_runtime PROPERTIES EXPORT_NAME luthier)
+set_target_properties(luthier-hook-handles PROPERTIES EXPORT_NAME hook-handles)
+
+install(TARGETS luthier_runtime EXPORT luthier LIBRARY DESTINATION lib)
+install(TARGETS luthier-hook-handles EXPORT luthier RUNTIME DESTINATION lib/luthier/bin)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/luthier DESTINATION include)
+install(FILES ${PROJECT_BINARY_DIR}/src/isa/generated/include/luthier/opcode.h DESTINATION include/luthier)
+
+set(package lib/cmake/luthier)
+install(EXPORT luthier NAMESPACE luthier:: DESTINATION ${package} FILE luthierTargets.cmake)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/luthierConfig.cmake.in ${PROJECT_BINARY_DIR}/package/luthierConfig.cmake
+  INSTALL_DESTINATION ${package} PATH_VARS)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/luthierConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/luthierConfig.cmake ${PROJECT_BINARY_DIR}/package/luthierConfigVersion.cmake
+  ${PROJECT_SOURCE_DIR}/cmake/LuthierTool.cmake DESTINATION ${package})

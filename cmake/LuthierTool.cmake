@@ -1,0 +1,65 @@
+# Tools: luthier_add_tool, and luthier_hook_bitcode below it. This file is part of the installed package too, so it knows nothing of the project but the
+# targets luthier::luthier and luthier::hook-handles and the folders of headers, LUTHIER_INCLUDE_DIRS.
+
+# Hooks are compiled by Clang 19, whatever compiles the rest.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19 AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 20)
+  set(LUTHIER_HOOK_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "Compiler of hooks (Clang 19)")
+else()
+  find_program(LUTHIER_HOOK_COMPILER NAMES clang++-19 DOC "Compiler of hooks (Clang 19)" REQUIRED)
+endif()
+
+# luthier_hook_bitcode(OUTPUT source.hip [HIP] [FLAG ...]): hooks as bitcode that belongs to no GPU target (docs/hooks.md). Clang's own passes stay off: they would
+# make use of the target that it must be given. HIP: the source includes HIP's headers.
+function(luthier_hook_bitcode output source)
+  cmake_parse_arguments(ARG "HIP" "" "" ${ARGN})
+  cmake_path(ABSOLUTE_PATH source)
+  set(headers -nogpuinc)
+  if(ARG_HIP)
+    set(headers --rocm-path=/usr -D__HIP_PLATFORM_AMD__)
+  endif()
+  list(TRANSFORM LUTHIER_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE includes)
+  cmake_path(GET output PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${LUTHIER_HOOK_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib ${headers} --offload-arch=gfx900
+      -std=c++17 -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall ${includes} ${ARG_UNPARSED_ARGUMENTS} -MD -MF ${output}.d -MT ${output} -c ${source} -o ${output}
+    DEPENDS ${source} DEPFILE ${output}.d COMMENT "Compiling hooks ${source}" VERBATIM)
+endfunction()
+
+# luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder])
+# A tool for `luthier run --tool`: the shared library libNAME.so, target NAME. The hooks are compiled, embedded into it, and described by NAME_hooks.h, which the
+# sources include: `hooks::count` is the handle of hook `count` with its parameters' types. HIP: the hooks include HIP's headers.
+function(luthier_add_tool name)
+  cmake_parse_arguments(ARG "HIP" "HOOKS;OUTPUT_DIRECTORY" "SOURCES;LIBS" ${ARGN})
+  if(ARG_UNPARSED_ARGUMENTS OR ARG_KEYWORDS_MISSING_VALUES OR NOT ARG_SOURCES)
+    message(FATAL_ERROR "luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder]): "
+      "not understood: ${ARG_UNPARSED_ARGUMENTS} ${ARG_KEYWORDS_MISSING_VALUES}")
+  endif()
+  add_library(${name} SHARED ${ARG_SOURCES})
+  if(ARG_HOOKS)
+    set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name}_hooks)
+    set(bitcode ${folder}/${name}.bc)
+    set(flags)
+    if(ARG_HIP)
+      set(flags HIP)
+    endif()
+    luthier_hook_bitcode(${bitcode} ${ARG_HOOKS} ${flags})
+    cmake_path(GET ARG_HOOKS FILENAME origin)
+    set(handles ${folder}/${name}_hooks.h ${folder}/${name}_hooks.cc)
+    add_custom_command(OUTPUT ${handles}
+      COMMAND luthier::hook-handles ${bitcode} -o ${folder}/${name}_hooks.h --source ${folder}/${name}_hooks.cc --origin ${origin}
+      DEPENDS ${bitcode} luthier::hook-handles COMMENT "Writing handles of ${origin}" VERBATIM)
+    target_sources(${name} PRIVATE ${handles})
+    target_include_directories(${name} PRIVATE ${folder})
+  endif()
+  target_link_libraries(${name} PRIVATE luthier::luthier ${ARG_LIBS})
+  target_compile_features(${name} PRIVATE cxx_std_20)
+  # What is missing is an error of the build; and two tools in one process see nothing of each other.
+  set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  if(NOT LUTHIER_SANITIZE)
+    target_link_options(${name} PRIVATE -Wl,-z,defs)
+  endif()
+  if(ARG_OUTPUT_DIRECTORY)
+    set_target_properties(${name} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${ARG_OUTPUT_DIRECTORY})
+  endif()
+endfunction()
