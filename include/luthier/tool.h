@@ -113,6 +113,17 @@ public:
   const Instr &back() const { return instrs().back(); }
   uint32_t number() const { return number_; }
   const Function &function() const { return *function_; }
+  /// Its parts, throughout each of which the same lanes are active: it is cut behind what may write EXEC.
+  std::vector<std::span<const Instr>> runs() const {
+    std::vector<std::span<const Instr>> parts;
+    size_t begin = 0;
+    for (size_t n = 0; n < size(); ++n)
+      if (n + 1 == size() || instrs()[n].is(Property::WritesExec)) {
+        parts.push_back(instrs().subspan(begin, n + 1 - begin));
+        begin = n + 1;
+      }
+    return parts;
+  }
   /// Blocks that control may go to from here, as far as is known.
   std::vector<uint32_t> successors() const;
 
@@ -202,6 +213,8 @@ private:
       static_assert(std::is_convertible_v<A, Parameter>, "the argument has another type than the hook's parameter");
       static_assert(!std::is_floating_point_v<A> || std::is_floating_point_v<Parameter>,
                     "the argument has another type than the hook's parameter");
+      static_assert(!std::is_integral_v<A> || !std::is_integral_v<Parameter> || sizeof(A) <= sizeof(Parameter),
+                    "the argument has more bits than the hook's parameter");
       const Parameter converted = static_cast<Parameter>(value);
       uint64_t bits = 0;
       static_assert(sizeof converted <= sizeof bits);
@@ -273,7 +286,8 @@ public:
     }
   }
   /// Before it starts: what the variable holds at the start.
-  template <class T> void write(const Variable<T, VariableKind::PerLaunch> &variable, const T &value) {
+  template <class T>
+  void write(const Variable<T, VariableKind::PerLaunch> &variable, const std::type_identity_t<T> &value) {
     writeBytes(*variable.file, variable.name, &value, sizeof value);
   }
 
@@ -354,7 +368,18 @@ public:
     readBytes(gpu, *variable.file, variable.name, values.data(), sizeof(T) * N);
     return values;
   }
-  template <class T> void write(const Variable<T, VariableKind::Device> &variable, const T &value) {
+  /// The sums of each element.
+  template <class T, size_t N> std::vector<T> read(const Variable<T[N], VariableKind::Device> &variable) {
+    std::vector<T> sums(N);
+    for (unsigned gpu = 0; gpu < gpus(); ++gpu) {
+      const std::vector<T> values = read(variable, gpu);
+      for (size_t n = 0; n < N; ++n)
+        sums[n] += values[n];
+    }
+    return sums;
+  }
+  template <class T>
+  void write(const Variable<T, VariableKind::Device> &variable, const std::type_identity_t<T> &value) {
     for (unsigned gpu = 0; gpu < gpus(); ++gpu)
       writeBytes(gpu, *variable.file, variable.name, &value, sizeof value);
   }

@@ -1,0 +1,138 @@
+// What kinds of instructions kernels execute: per opcode, class or type of data, with FLOPs and bytes.
+//
+// Runs of instructions are counted, not instructions: how often each was executed, and with how many active lanes in
+// all. The rest is arithmetic on what is in them.
+#include "opcode_histogram_hooks.h"
+#include "work.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace {
+
+struct Sums {
+  uint64_t instructions = 0, lanes = 0, flops = 0, bytes = 0;
+};
+
+class OpcodeHistogram : public luthier::Tool {
+public:
+  void start() override {
+    if (by_ == "class")
+      report().columns({"kernel", "class", "instructions", "lanes", "flops", "bytes"});
+    else if (by_ == "type")
+      report().columns({"kernel", "type", "instructions", "lanes", "flops", "bytes"});
+    else
+      report().columns({"kernel", "opcode", "class", "instructions", "lanes", "flop type", "flops", "bytes"});
+  }
+
+  void instrument(luthier::Kernel &kernel, luthier::Site at) override {
+    size_t needed = 0;
+    for (const luthier::Function &function : kernel.functions())
+      for (const luthier::Block &block : function.blocks())
+        needed += block.runs().size();
+    if (runs_.size() + needed > hooks::counters.count / 2) {
+      warn("there are not enough counters for " + kernel.name() + ": it is not counted");
+      return;
+    }
+    const std::string name = together_ ? "(all)" : kernel.name();
+    for (const luthier::Function &function : kernel.functions())
+      for (const luthier::Block &block : function.blocks())
+        for (const std::span<const luthier::Instr> run : block.runs()) {
+          at.before(run.front()).call(hooks::count, static_cast<uint32_t>(runs_.size()));
+          Run &added = runs_.emplace_back(Run{name, {}});
+          for (const luthier::Instr &instr : run)
+            ++added.contents[typeOf(instr)];
+        }
+  }
+
+  void exit() override {
+    const std::vector<uint64_t> counters = read(hooks::counters);
+    std::map<std::string, std::map<std::string, Row>> kernels;
+    for (size_t n = 0; n < runs_.size(); ++n) {
+      const uint64_t waves = counters[2 * n], lanes = counters[2 * n + 1];
+      for (const auto &[type, count] : runs_[n].contents)
+        add(kernels[runs_[n].kernel], types_[type], waves * count, lanes * count);
+    }
+    for (const auto &[kernel, rows] : kernels) {
+      std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
+      std::ranges::sort(sorted, [](const auto &a, const auto &b) {
+        return std::pair(b.second.sums.instructions, a.first) < std::pair(a.second.sums.instructions, b.first);
+      });
+      for (const auto &[name, row] : sorted) {
+        const Sums &sums = row.sums;
+        if (sums.instructions == 0)
+          continue;
+        if (by_ == "opcode")
+          report().row(kernel, name, row.work->kind, sums.instructions, sums.lanes, row.work->flopType, sums.flops,
+                       sums.bytes);
+        else
+          report().row(kernel, name, sums.instructions, sums.lanes, sums.flops, sums.bytes);
+      }
+    }
+  }
+
+private:
+  /// Instructions that are counted alike.
+  struct Type {
+    std::string opcode;
+    luthier::Work work;
+  };
+  struct Run {
+    std::string kernel;
+    std::map<size_t, uint32_t> contents; ///< index into types_, how many
+  };
+  struct Row {
+    const luthier::Work *work = nullptr;
+    Sums sums;
+  };
+
+  size_t typeOf(const luthier::Instr &instr) {
+    luthier::Work work = luthier::workOf(instr);
+    std::string opcode(instr.mnemonic());
+    // One opcode may move different amounts (buffer formats), or have operands of different sizes (matrices).
+    const auto key = std::tuple(opcode, work.bytesPerLane + work.bytesPerWave, work.flopsPerWave);
+    const auto [found, isNew] = typeOf_.try_emplace(key, types_.size());
+    if (isNew)
+      types_.push_back({std::move(opcode), std::move(work)});
+    return found->second;
+  }
+
+  void add(std::map<std::string, Row> &rows, const Type &type, uint64_t waves, uint64_t lanes) {
+    const luthier::Work &work = type.work;
+    const uint64_t flops = work.flopsPerLane * lanes + work.flopsPerWave * waves;
+    const uint64_t bytes = work.bytesPerLane * lanes + work.bytesPerWave * waves;
+    const auto count = [&](const std::string &name, uint64_t itsFlops, uint64_t itsBytes) {
+      Row &row = rows[name];
+      row.work = &work;
+      row.sums.instructions += waves;
+      row.sums.lanes += lanes;
+      row.sums.flops += itsFlops;
+      row.sums.bytes += itsBytes;
+    };
+    if (by_ != "type")
+      return count(by_ == "class" ? work.kind : type.opcode, flops, bytes);
+    if (!work.flopType.empty())
+      count(work.flopType, flops, 0);
+    if (!work.byteType.empty())
+      count(work.byteType, 0, bytes);
+  }
+
+  std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of: opcode, class, or type of data");
+  bool together_ = choice("per", {"kernel", "run"}, "a histogram per kernel, or one of the whole run") == "run";
+  std::vector<Run> runs_; ///< as the counters
+  std::vector<Type> types_;
+  std::map<std::tuple<std::string, uint64_t, uint64_t>, size_t> typeOf_;
+
+  std::string choice(const std::string &name, const std::vector<std::string> &values, const std::string &help) {
+    const std::string value = option(name, values.front(), help);
+    if (std::find(values.begin(), values.end(), value) != values.end())
+      return value;
+    warn("option " + name + ": there is no '" + value + "', " + values.front() + " is used");
+    return values.front();
+  }
+};
+
+} // namespace
+
+LUTHIER_TOOL(OpcodeHistogram)
