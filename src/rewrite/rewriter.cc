@@ -497,7 +497,7 @@ Result<Rewrite> VariantBuilder::build() {
   allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_, metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
   if (const auto can = canSpill(target_, descriptor_); can)
     spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};

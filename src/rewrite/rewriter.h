@@ -20,7 +20,7 @@ enum class Position : uint8_t {
   Before,        ///< each time control gets to the instruction
   After,         ///< each time it goes on behind the instruction; not for those that end a block (calls may)
   Replace,       ///< instead of the instruction
-  Remove,        ///< the instruction goes, nothing comes
+  Remove,        ///< the instruction goes; s_nop comes where neighbours may rely on the distance
   BlockEntry,    ///< before the first instruction of a block, and before all that is Before it
   Edge,          ///< each time control goes from one block to another
   FunctionEntry, ///< when the function is called: not when it loops to its first instruction
