@@ -75,11 +75,13 @@ struct Insertion {
 /// What became of an insertion.
 struct SiteAccount {
   bool placed = false;
-  std::string rejected;      ///< why not
+  std::string rejected;      ///< why not: hook, place and reason; empty if it was placed
+  std::string reason;        ///< the reason alone
   uint32_t places = 0;       ///< in the code; several for FunctionExit and KernelExit
   uint32_t instructions = 0; ///< inserted, at all places
   uint32_t saved = 0;        ///< live registers that had to be saved around it
   uint32_t waits = 0;        ///< places with a wait that the guest did not have
+  bool late = false;         ///< for the rewriter: refused when code was being written
 };
 
 struct Rewrite {
