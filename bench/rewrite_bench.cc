@@ -95,7 +95,7 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
       ++totals.sites;
       totals.rejected += !site.placed;
       if (!site.placed)
-        ++totals.reasons[site.rejected];
+        ++totals.reasons[site.reason];
       totals.siteInstructions += site.instructions;
       totals.saved += site.saved;
       totals.waits += site.waits;
