@@ -192,8 +192,8 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, false);
     for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where &&
-          (count == 1 ? dead.contains(reg) : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+      if (!where && (count == 1 ? dead.contains(reg)
+                                : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
         where = reg;
         dead.erase({reg, static_cast<uint16_t>(count)});
       }

@@ -437,11 +437,10 @@ Result<Rewrite> VariantBuilder::build() {
       open_ |= block.call == CallKind::Indirect || block.exit == Exit::Unknown ||
                (block.call == CallKind::Direct && !rewriter_.program->startingAt(block.callTarget));
   allocation_ = LUTHIER_TRY(analysis::allocationOf(object_, kernel_));
-  const RegSet used = touched();
-  allocation_.registers |= used;
+  allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, used, open_));
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
   LUTHIER_TRY(planEntry());
   if (const auto can = canSpill(target_, descriptor_); can)
     spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};
