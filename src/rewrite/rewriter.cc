@@ -506,11 +506,10 @@ Result<Rewrite> VariantBuilder::build() {
       open_ |= block.call == CallKind::Indirect || block.exit == Exit::Unknown ||
                (block.call == CallKind::Direct && !rewriter_.program->startingAt(block.callTarget));
   allocation_ = LUTHIER_TRY(analysis::allocationOf(object_, kernel_));
-  const RegSet used = touched();
-  allocation_.registers |= used;
+  allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, used, open_, metadata_.maxFlatWorkgroupSize));
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_, metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
   for (SiteAccount &site : result_.sites)
     site.late = site.rejected.empty();
