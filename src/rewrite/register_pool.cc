@@ -64,8 +64,8 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(vgpr(n));
   // XNACK_MASK is only looked at while the hardware repeats an access that faulted; there is none where it is not
   // enabled.
-  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos && !touched.contains(Reg::XnackMaskLo) &&
-      !touched.contains(Reg::XnackMaskHi) && !open)
+  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos &&
+      !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;
 }

@@ -3,6 +3,8 @@
 #include "runtime/tool_host.h"
 #include "support/thread.h"
 
+#include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -22,22 +24,30 @@ constexpr int kPatience = 5000;         ///< milliseconds that a handler waits f
 constexpr int kSnapshotInterval = 1000; ///< milliseconds
 int wake[2] = {-1, -1}, done[2] = {-1, -1};
 pid_t owner = 0;
+std::atomic<pid_t> watcher = 0; ///< the thread that was started for this
+
+/// Has the report written by the thread, and waits a moment for it. May be called from a signal handler, whatever it
+/// has interrupted: the allocator or a tool may be locked by the very thread that calls.
+void finishElsewhere() {
+  // A child that was forked has no thread to wake; and the thread does not wait for itself.
+  if (getpid() != owner || gettid() == watcher)
+    return;
+  const char byte = 0;
+  if (write(wake[1], &byte, 1) != 1)
+    return;
+  pollfd ready{done[0], POLLIN, 0};
+  while (poll(&ready, 1, kPatience) < 0 && errno == EINTR)
+    ;
+}
 
 void onSignal(int signal) {
-  // A child that was forked has no thread to wake.
-  if (getpid() == owner) {
-    const char byte = static_cast<char>(signal);
-    if (write(wake[1], &byte, 1) == 1) {
-      pollfd ready{done[0], POLLIN, 0};
-      while (poll(&ready, 1, kPatience) < 0 && errno == EINTR)
-        ;
-    }
-  }
+  finishElsewhere();
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
 
 void run() {
+  watcher = gettid();
   for (;;) {
     pollfd ready{wake[0], POLLIN, 0};
     const int count = poll(&ready, 1, kSnapshotInterval);
@@ -81,4 +91,5 @@ void watchForTheEnd() {
 
 } // namespace luthier::runtime
 
-extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::ToolHost::instance().finish(); }
+// _exit is called by signal handlers, too.
+extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::finishElsewhere(); }

@@ -89,8 +89,7 @@ TEST_F(HardTest, WaveVariableInLanes) {
   Subject subject(HARD_KERNELS);
   std::vector<Insertion> insertions;
   for (unsigned n = 0; n < 2; ++n)
-    insertions.push_back(
-        subject.before(subject.instr("sgprsOnly", "s_nop", n), "count", {Argument::constant(n + 3)}));
+    insertions.push_back(subject.before(subject.instr("sgprsOnly", "s_nop", n), "count", {Argument::constant(n + 3)}));
   insertions.push_back(subject.at(Position::KernelExit, 0, "flush"));
   const Outcome outcome =
       expectSame(machine_, subject, subject.rewritten("sgprsOnly", insertions), "sgprsOnly", {.grid = {192}});
