@@ -23,7 +23,7 @@ protected:
 
   Outcome end(const std::string &how) const {
     std::filesystem::remove(folder_ / "r.json");
-    return luthierRun({"run", "--gpu", "gfx90a", "--tool", "instr_count", "-f", "json", "-o", folder_ / "r.json"},
+    return luthierRun({"--gpu", "gfx90a", "--tool", "instr_count", "-f", "json", "-o", folder_ / "r.json"},
                       {LUTHIER_PROGRAMS "/endings", how});
   }
   /// Instructions of the one launch; 0 when there is no such result.
