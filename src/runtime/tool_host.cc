@@ -8,6 +8,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <regex.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -45,8 +46,8 @@ void ToolHost::fail(const std::string &message) {
   log::error("ending the application, as --strict asks");
   finished_ = true;
   write(results(), true);
-  ended_ = true; // _exit may be ours, which would finish once more
-  _exit(1);
+  ended_ = true;
+  syscall(SYS_exit_group, 1);
 }
 
 void ToolHost::warn(const std::string &message) {
