@@ -390,8 +390,12 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   flush();
   Layout &layout = context_.layout;
   layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion);
   context_.relocate(insertion, 0);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion);
 
   SiteAccount &account = context_.accounts[insertion];
