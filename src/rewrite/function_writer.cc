@@ -392,8 +392,12 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   const auto place = static_cast<uint32_t>(context_.notes.size());
   context_.notes.push_back(context_.describe(insertion, site, placed));
   layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion, place);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
   context_.relocate(insertion, 0);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion, place);
 
   SiteAccount &account = context_.accounts[insertion];
