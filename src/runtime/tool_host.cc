@@ -4,6 +4,7 @@
 #include "support/demangle.h"
 #include "support/log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <dlfcn.h>
@@ -16,7 +17,7 @@ namespace luthier::runtime {
 
 namespace {
 
-constexpr std::chrono::milliseconds kWaitForTools(2000);
+constexpr std::chrono::milliseconds kWaitForTools(2000), kPollForTheEnd(100);
 
 bool matches(const std::string &pattern, const std::string &text) {
   regex_t compiled;
@@ -32,6 +33,12 @@ bool matches(const std::string &pattern, const std::string &text) {
 ToolHost &ToolHost::instance() {
   static auto *host = new ToolHost;
   return *host;
+}
+
+ToolHost::Lock::Lock(ToolHost &host) : lock_(host.toolMutex_, std::defer_lock) {
+  while (!lock_.try_lock_for(kPollForTheEnd))
+    if (host.ended_)
+      return;
 }
 
 void ToolHost::fail(const std::string &message) {
@@ -149,6 +156,8 @@ bool ToolHost::wanted(const std::string &name, const std::string &symbol) const 
 }
 
 void ToolHost::onPackets(hsa::PacketBatch &batch) {
+  if (ended_)
+    return;
   for (hsa::PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch())
       onDispatch(batch, entry);
@@ -161,6 +170,8 @@ std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hs
       return found->second;
   }
   const Lock tools(*this);
+  if (!tools)
+    return nullptr;
   {
     std::shared_lock lock(kernelsMutex_);
     if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
@@ -214,9 +225,11 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
     return skip(kernel.error().message());
   }
   result->kernel = *std::move(kernel);
-  std::string why = "no tool asked for anything in it";
+  const auto works = [](const auto &tool) { return tool->tool && !tool->broken; };
+  std::string why =
+      std::ranges::any_of(tools_, works) ? "no tool asked for anything in it" : "there is no tool that works";
   for (const auto &tool : tools_) {
-    if (!tool->tool || tool->broken)
+    if (!works(tool))
       continue;
     // What one tool gets wrong is not the others' loss.
     const size_t asked = result->kernel->insertions.size();
@@ -250,6 +263,8 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
 void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
   hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
   const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
+  if (!kernel)
+    return;
   const uint64_t numberOfKernel = ++kernel->account->seen;
   if (!kernel->variant)
     return;
@@ -273,7 +288,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   bool on = launch->numberOfKernel >= settings_.firstIteration && launch->numberOfKernel <= settings_.lastIteration;
   {
     const Lock lock(*this);
-    if (finished_)
+    if (!lock || finished_)
       on = false;
     if (on) {
       on = false;
@@ -334,7 +349,7 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
   {
     const Lock lock(*this);
     Launch view(*launch);
-    if (!finished_)
+    if (lock && !finished_)
       for (const auto &tool : tools_)
         if (tool->tool)
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
@@ -355,6 +370,8 @@ void ToolHost::forget(hsa_executable_t executable) {
     return;
   }
   const Lock tools(*this);
+  if (!tools)
+    return;
   std::unique_lock lock(kernelsMutex_);
   std::erase_if(kernels_, goes);
   std::erase_if(objects_,

@@ -65,21 +65,23 @@ public:
 private:
   ToolHost() = default;
 
-  /// Tools are called under it.
+  /// Tools are called under it. A thread may have several. False when it was not to be had: in time, or because a
+  /// thread ends the process from inside a tool.
   class Lock {
   public:
-    explicit Lock(ToolHost &host) : lock_(host.toolMutex_) {}
+    explicit Lock(ToolHost &host);
     Lock(ToolHost &host, std::chrono::milliseconds patience) : lock_(host.toolMutex_, patience) {}
     explicit operator bool() const { return lock_.owns_lock(); }
 
   private:
     EndWaits endWaits_; // goes after the lock has been given back
-    std::unique_lock<std::timed_mutex> lock_;
+    std::unique_lock<std::recursive_timed_mutex> lock_;
   };
 
   void load(const std::string &path);
   void onPackets(hsa::PacketBatch &batch);
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
+  /// Null at the very end.
   std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, hsa_agent_t agent);
   std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
@@ -103,7 +105,8 @@ private:
   HookModules modules_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
 
-  std::timed_mutex toolMutex_; ///< guards what follows
+  /// Guards what follows. Recursive: when a tool calls exit, destructors run that unload code.
+  std::recursive_timed_mutex toolMutex_;
   std::vector<std::unique_ptr<LoadedTool>> tools_;
   std::unordered_map<uint64_t, std::shared_ptr<ObjectView>> objects_; ///< by number of the captured code
   std::vector<std::shared_ptr<KernelAccount>> accounts_;

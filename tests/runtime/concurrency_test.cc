@@ -25,14 +25,14 @@ std::map<std::string, std::vector<uint64_t>> truth(const std::string &stats) {
 }
 
 TEST(Concurrency, EveryLaunchHasItsOwnResult) {
-  constexpr int kThreads = 8, kStreams = 4, kLaunches = 100;
+  constexpr int kThreads = 8, kStreams = 4, kLaunches = 2000;
   const Folder folder;
   const std::string stats = folder / "stats.json";
-  const Run original = run({.runOptions = {"--stats", stats}}, concurrent(1, 1, 5));
+  const ToolRun original = run({.runOptions = {"--stats", stats}}, concurrent(1, 1, 5));
   ASSERT_EQ(original.outcome.exitCode, 0) << original.outcome.output << original.errors;
   const auto counted = truth(stats);
 
-  const Run plain = run({}, concurrent(kThreads, kStreams, kLaunches)),
+  const ToolRun plain = run({}, concurrent(kThreads, kStreams, kLaunches)),
             many = run({.tools = {kTool}}, concurrent(kThreads, kStreams, kLaunches));
   EXPECT_EQ(many.outcome.exitCode, 0) << many.outcome.output << many.errors;
   EXPECT_EQ(many.outcome.output, plain.outcome.output);
@@ -64,7 +64,7 @@ TEST(Concurrency, EveryLaunchHasItsOwnResult) {
 
 // A kernel that ends when the host says so, and a thousand others on another queue meanwhile.
 TEST(Concurrency, LaunchesOverlap) {
-  const Run counted = run({.tools = {kTool}}, {TWO_QUEUES});
+  const ToolRun counted = run({.tools = {kTool}}, {TWO_QUEUES});
   EXPECT_EQ(counted.outcome.exitCode, 0) << counted.outcome.output << counted.errors;
   EXPECT_THAT(counted.outcome.output, HasSubstr("PASS"));
   EXPECT_EQ(counted.account("increment")["launches_instrumented"], 1000);
@@ -76,7 +76,7 @@ class Samples : public testing::TestWithParam<const char *> {};
 
 TEST_P(Samples, UnchangedAndAllCounted) {
   const std::vector<std::string> command = {std::string(LUTHIER_SAMPLES "/") + GetParam()};
-  const Run plain = run({}, command), counted = run({.tools = {kTool}}, command);
+  const ToolRun plain = run({}, command), counted = run({.tools = {kTool}}, command);
   EXPECT_EQ(counted.outcome.exitCode, plain.outcome.exitCode);
   EXPECT_EQ(counted.outcome.output, plain.outcome.output);
   const auto report = counted.json();

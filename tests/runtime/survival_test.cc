@@ -10,7 +10,6 @@ namespace {
 
 using testing::Each;
 using testing::HasSubstr;
-using testing::Not;
 using testing::SizeIs;
 
 constexpr const char *kTool = TEST_TOOLS "/liblaunch_count.so";
@@ -18,14 +17,14 @@ constexpr size_t kLaunches = 10; ///< of each of the two kernels of programs/end
 
 std::vector<std::string> ends(const std::string &mode) { return {TEST_PROGRAMS "/ends", mode}; }
 
-void expectSame(const Run &run, const Run &plain) {
+void expectSame(const ToolRun &run, const ToolRun &plain) {
   EXPECT_EQ(run.outcome.exitCode, plain.outcome.exitCode) << run.errors;
   EXPECT_EQ(run.outcome.signal, plain.outcome.signal) << run.errors;
   EXPECT_EQ(run.outcome.output, plain.outcome.output) << run.errors;
 }
 
 /// That the launches that were counted were counted right: `least` of each kernel or more.
-void expectCounts(const Run &run, size_t least, size_t most = SIZE_MAX) {
+void expectCounts(const ToolRun &run, size_t least, size_t most = SIZE_MAX) {
   static const auto expected = test::run({.tools = {kTool}}, ends("return")).counts();
   ASSERT_THAT(expected, SizeIs(2));
   const auto counts = run.counts();
@@ -45,7 +44,7 @@ void expectCounts(const Run &run, size_t least, size_t most = SIZE_MAX) {
 class Ends : public testing::TestWithParam<const char *> {};
 
 TEST_P(Ends, ResultsAreWritten) {
-  const Run plain = run({}, ends(GetParam())), counted = run({.tools = {kTool}}, ends(GetParam()));
+  const ToolRun plain = run({}, ends(GetParam())), counted = run({.tools = {kTool}}, ends(GetParam()));
   EXPECT_THAT(plain.outcome.output, HasSubstr("sum "));
   expectSame(counted, plain);
   const size_t launches = std::string(GetParam()) == "fork" ? 2 * kLaunches : kLaunches;
@@ -53,7 +52,7 @@ TEST_P(Ends, ResultsAreWritten) {
 }
 
 TEST_P(Ends, CsvIsWhole) {
-  const Run counted = run({.tools = {kTool}, .format = "csv"}, ends(GetParam()));
+  const ToolRun counted = run({.tools = {kTool}, .format = "csv"}, ends(GetParam()));
   EXPECT_THAT(counted.report, HasSubstr("kernel,launch,instructions"));
   EXPECT_EQ(counted.report.back(), '\n');
   EXPECT_GE(std::ranges::count(counted.report, '\n'), static_cast<ptrdiff_t>(2 * kLaunches + 1)) << counted.report;
@@ -76,7 +75,7 @@ class Signals : public testing::TestWithParam<int> {};
 
 TEST_P(Signals, InTheMiddle) {
   for (const char *format : {"json", "csv"}) {
-    const Run counted =
+    const ToolRun counted =
         run({.tools = {kTool}, .format = format, .onOutput = sendWhenReady(GetParam())}, ends("terminate"));
     EXPECT_EQ(counted.outcome.signal, GetParam()) << counted.errors;
     if (format == std::string("json"))
@@ -90,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Each, Signals, testing::Values(SIGTERM, SIGINT, SIGHUP,
                          [](const auto &info) { return std::string("Signal") + std::to_string(info.param); });
 
 TEST(Survival, SignalWhileAKernelNeverEnds) {
-  const Run counted = run({.tools = {kTool}, .onOutput = sendWhenReady(SIGTERM)}, ends("hang"));
+  const ToolRun counted = run({.tools = {kTool}, .onOutput = sendWhenReady(SIGTERM)}, ends("hang"));
   EXPECT_EQ(counted.outcome.signal, SIGTERM);
   expectCounts(counted, kLaunches, kLaunches);
   EXPECT_THAT(counted.report, HasSubstr("1 launches had not completed at the end"));
@@ -107,17 +106,17 @@ TEST_P(NoTool, ApplicationRuns) {
     std::ofstream(path) << "this is no library";
   if (GetParam() == std::string("library"))
     path = TEST_TOOLS "/libno_tool.so";
-  const Run plain = run({}, ends("return"));
-  const Run loaded = run({.tools = {path}}, ends("return"));
+  const ToolRun plain = run({}, ends("return"));
+  const ToolRun loaded = run({.tools = {path}}, ends("return"));
   expectSame(loaded, plain);
   EXPECT_THAT(loaded.errors, HasSubstr(path));
   EXPECT_THAT(loaded.report, HasSubstr(path));
   // The other tool works.
-  const Run both = run({.tools = {path, kTool}}, ends("return"));
+  const ToolRun both = run({.tools = {path, kTool}}, ends("return"));
   expectSame(both, plain);
   expectCounts(both, kLaunches, kLaunches);
 
-  const Run strict = run({.tools = {path}, .strict = true}, ends("return"));
+  const ToolRun strict = run({.tools = {path}, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
   EXPECT_EQ(strict.outcome.output, "");
   EXPECT_THAT(strict.errors, HasSubstr("--strict"));
@@ -132,10 +131,10 @@ class Throws : public testing::TestWithParam<const char *> {};
 
 TEST_P(Throws, ApplicationRuns) {
   const std::string where = GetParam();
-  const Run plain = run({}, ends("return"));
+  const ToolRun plain = run({}, ends("return"));
   for (const char *how : {"throw", "throw_number"}) {
     const std::string options = "launch_count.in=" + where + "\nlaunch_count.how=" + how;
-    const Run thrown = run({.tools = {kTool}, .options = options}, ends("return"));
+    const ToolRun thrown = run({.tools = {kTool}, .options = options}, ends("return"));
     expectSame(thrown, plain);
     EXPECT_THAT(thrown.report, HasSubstr("tool launch_count threw in"));
     if (where == "exit")
@@ -143,7 +142,7 @@ TEST_P(Throws, ApplicationRuns) {
     else if (where != "finished") // launches that were under way are told to nobody
       EXPECT_TRUE(thrown.counts().empty());
   }
-  const Run strict =
+  const ToolRun strict =
       run({.tools = {kTool}, .options = "launch_count.in=" + where, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1) << strict.errors;
   EXPECT_THAT(strict.report, HasSubstr("tool launch_count threw in"));
@@ -156,7 +155,7 @@ INSTANTIATE_TEST_SUITE_P(Where, Throws,
 // Results up to then stay.
 TEST(Survival, ThrowsInTheMiddle) {
   for (const char *where : {"launch", "finished"}) {
-    const Run thrown =
+    const ToolRun thrown =
         run({.tools = {kTool}, .options = std::string("launch_count.in=") + where + "\nlaunch_count.after=9"},
             ends("return"));
     expectSame(thrown, run({}, ends("return")));
@@ -168,7 +167,7 @@ TEST(Survival, ThrowsInTheMiddle) {
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
-      const Run ended = run({.tools = {kTool},
+      const ToolRun ended = run({.tools = {kTool},
                              .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
                                         "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
                             ends("return"));
@@ -190,7 +189,7 @@ class Impossible : public testing::TestWithParam<const char *> {};
 
 TEST_P(Impossible, SiteIsRefusedWithAReason) {
   const std::string options = std::string("launch_count.ask=") + GetParam();
-  const Run plain = run({}, ends("return")), asked = run({.tools = {kTool}, .options = options}, ends("return"));
+  const ToolRun plain = run({}, ends("return")), asked = run({.tools = {kTool}, .options = options}, ends("return"));
   expectSame(asked, plain);
   expectCounts(asked, kLaunches, kLaunches);
   for (const char *kernel : {"twice", "thrice"}) {
@@ -199,7 +198,7 @@ TEST_P(Impossible, SiteIsRefusedWithAReason) {
     EXPECT_EQ(account["sites_asked"].get<int>(), account["sites_placed"].get<int>() + 1);
     EXPECT_THAT(account["sites_rejected"], SizeIs(1)) << account;
   }
-  const Run strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
+  const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
   EXPECT_THAT(strict.errors, HasSubstr("were refused"));
 }
@@ -208,19 +207,19 @@ INSTANTIATE_TEST_SUITE_P(What, Impossible, testing::Values("after_end", "operand
                          [](const auto &info) { return std::string(info.param); });
 
 TEST(Survival, NoMemoryForVariables) {
-  const Run plain = run({}, ends("return")), huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));
+  const ToolRun plain = run({}, ends("return")), huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));
   expectSame(huge, plain);
   EXPECT_THAT(huge.errors, HasSubstr("bytes for the variables of huge.hip"));
   EXPECT_FALSE(huge.account("twice")["instrumented"].get<bool>());
   EXPECT_EQ(huge.account("twice")["launches"].get<size_t>(), kLaunches);
-  const Run strict = run({.tools = {TEST_TOOLS "/libhuge.so"}, .strict = true}, ends("return"));
+  const ToolRun strict = run({.tools = {TEST_TOOLS "/libhuge.so"}, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
 }
 
 // Where the report cannot be written, the application still runs.
 TEST(Survival, NoPlaceForTheReport) {
-  const Run plain = run({}, ends("return"));
-  const Run counted = run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
+  const ToolRun plain = run({}, ends("return"));
+  const ToolRun counted = run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
   EXPECT_EQ(counted.outcome.exitCode, plain.outcome.exitCode);
   EXPECT_EQ(counted.outcome.output, plain.outcome.output);
   EXPECT_THAT(counted.errors, HasSubstr("/nowhere/report"));

@@ -23,32 +23,36 @@ std::string readFile(const std::string &path) {
   return text.str();
 }
 
-nlohmann::json Run::json() const {
+nlohmann::json ToolRun::json() const {
   auto parsed = nlohmann::json::parse(report, nullptr, false);
   EXPECT_FALSE(parsed.is_discarded()) << "no JSON: " << report.substr(0, 300) << "\n" << errors;
   return parsed.is_discarded() ? nlohmann::json::object() : parsed;
 }
 
-std::map<std::string, std::vector<uint64_t>> Run::counts() const {
+std::map<std::string, std::vector<uint64_t>> ToolRun::counts() const {
   std::map<std::string, std::vector<uint64_t>> counts;
   for (const auto &table : json().value("tools", nlohmann::json::array()))
     for (const auto &row : table["rows"]) {
-      const std::string name = row["kernel"];
+      std::string name = row["kernel"];
+      if (name.starts_with("__amd_rocclr")) // HIP's own, for copies and fills
+        continue;
+      if (const std::string nowhere = "(anonymous namespace)::"; name.starts_with(nowhere))
+        name.erase(0, nowhere.size());
       counts[name.substr(0, name.find('('))].push_back(row["instructions"]);
     }
   return counts;
 }
 
-nlohmann::json Run::account(const std::string &kernel) const {
-  const auto report = json();
-  for (const auto &each : report["account"]["kernels"])
+nlohmann::json ToolRun::account(const std::string &kernel) const {
+  const auto parsed = json();
+  for (const auto &each : parsed["account"]["kernels"])
     if (each["name"].get<std::string>().find(kernel) != std::string::npos)
       return each;
-  ADD_FAILURE() << kernel << " is not in the account: " << this->report;
+  ADD_FAILURE() << kernel << " is not in the account: " << report;
   return {};
 }
 
-Run run(const Settings &settings, std::vector<std::string> command) {
+ToolRun run(const Settings &settings, std::vector<std::string> command) {
   const Folder folder;
   const std::string report = folder / "report", errors = folder / "errors";
   // stderr apart from stdout.
@@ -66,7 +70,7 @@ Run run(const Settings &settings, std::vector<std::string> command) {
   words.insert(words.end(), command.begin(), command.end());
   std::vector<std::string> options = {"--gpu", "gfx90a"};
   options.insert(options.end(), settings.runOptions.begin(), settings.runOptions.end());
-  Run result;
+  ToolRun result;
   result.outcome = e2e::luthierRun(options, words, settings.timeout, settings.onOutput);
   result.errors = readFile(errors);
   result.report = readFile(report);

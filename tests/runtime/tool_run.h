@@ -28,13 +28,13 @@ private:
 
 std::string readFile(const std::string &path);
 
-struct Run {
+struct ToolRun {
   e2e::Outcome outcome; ///< its output is stdout alone
   std::string errors;   ///< stderr
   std::string report;   ///< the file, or nothing
   nlohmann::json json() const;
 
-  /// Rows of a tool's table by kernel, up to the parameters: what the tool counted in each launch.
+  /// Rows of a tool's table by kernel, its name without parameters: what the tool counted in each launch.
   std::map<std::string, std::vector<uint64_t>> counts() const;
   /// The account of a kernel, by the beginning of its name.
   nlohmann::json account(const std::string &kernel) const;
@@ -50,6 +50,6 @@ struct Settings {
   std::function<void(const std::string &output, int pid)> onOutput = {};
 };
 
-Run run(const Settings &settings, std::vector<std::string> command);
+ToolRun run(const Settings &settings, std::vector<std::string> command);
 
 } // namespace luthier::runtime::test

@@ -54,7 +54,7 @@ private:
     if (ask_ == "operand")
       site.before(first).call(hooks::look, luthier::arg::operand(99));
     if (ask_ == "register")
-      site.before(first).call(hooks::look, luthier::arg::reg(luthier::RegRange{luthier::Reg::V255, 2}));
+      site.before(first).call(hooks::look, luthier::arg::reg(luthier::vgpr(250)));
     if (ask_ == "address")
       site.before(last).call(hooks::look, luthier::arg::address());
     if (ask_ == "edge")
