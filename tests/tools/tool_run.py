@@ -33,18 +33,15 @@ class Run:
 
 def run(build, app, tools=(), options=(), gpus="gfx90a", more=(), timeout=600):
     """APP on the virtual GPU under these tools, with options "NAME.option=value"."""
-    build = os.path.abspath(build)
     with tempfile.TemporaryDirectory() as folder:
         stats, report = folder + "/stats.json", folder + "/report.json"
-        environment = dict(os.environ)
+        arguments = ["--gpu", gpus, "--stats", stats, *more]
+        for tool in tools:
+            arguments += ["--tool", tool]
         if tools:
-            environment["HSA_TOOLS_LIB"] = f"{build}/lib/libluthier.so"
-            environment["LUTHIER_TOOLS"] = ":".join(f"{build}/tools/lib{tool}.so" for tool in tools)
-            environment["LUTHIER_TOOL_OPTIONS"] = "\n".join(options)
-            environment["LUTHIER_TOOL_OUTPUT"] = report
-            environment["LUTHIER_TOOL_FORMAT"] = "json"
-        command = [f"{build}/bin/luthier", "run", "--gpu", gpus, "--stats", stats, *more, "--", *app]
-        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout)
+            arguments += ["-o", report, "-f", "json", *("--" + option for option in options)]
+        done = subprocess.run([f"{build}/bin/luthier", "run", *arguments, "--", *app], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=timeout)
         if done.returncode == SKIP:
             sys.exit(SKIP)
         text = open(stats).read() if os.path.exists(stats) else ""

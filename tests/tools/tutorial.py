@@ -4,7 +4,6 @@
 Installs what is in BUILD into a new place, builds the tool of docs/write-a-tool.md (in FOLDER, as the page has it) there
 with nothing but find_package(luthier), and runs a sample under it.
 """
-import os
 import shutil
 import subprocess
 import sys
@@ -27,9 +26,8 @@ with tempfile.TemporaryDirectory() as folder:
     call(cmake, "-S", tool, "-B", tool + "/build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_COMPILER=clang++-19")
     call(cmake, "--build", tool + "/build")
     library = tool + "/build/libbranch_bias.so"
-    environment = dict(os.environ, HSA_TOOLS_LIB=prefix + "/lib/libluthier.so", LUTHIER_TOOLS=library, LUTHIER_TOOL_FORMAT="csv",
-                       LUTHIER_TOOL_OUTPUT=folder + "/report.csv")
-    print(call(prefix + "/bin/luthier", "run", "--gpu", "gfx90a", "--", build + "/samples/bitonic_sort", env=environment))
+    print(call(prefix + "/bin/luthier", "run", "--gpu", "gfx90a", "--tool", library, "-f", "csv", "-o", folder + "/report.csv", "--",
+               build + "/samples/bitonic_sort"))
     report = open(folder + "/report.csv").read()
     print(report)
     lines = report.splitlines()

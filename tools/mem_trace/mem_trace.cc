@@ -195,7 +195,7 @@ private:
   }
 
   std::string path_ = option("file", "mem_trace.bin", "file that the trace is written to");
-  uint64_t slots_ = number("slots", 16384, "records that wait to be written, at most (552 bytes each)");
+  uint64_t slots_ = number("slots", 16384, "records that wait to be written, at most (536 bytes each)");
   uint32_t tries_ = flag("wait", "kernels wait for room instead of losing records") ? UINT32_MAX : 0;
 
   std::mutex mutex_; ///< guards what follows
