@@ -33,7 +33,7 @@ TEST(Concurrency, EveryLaunchHasItsOwnResult) {
   const auto counted = truth(stats);
 
   const ToolRun plain = run({}, concurrent(kThreads, kStreams, kLaunches)),
-            many = run({.tools = {kTool}}, concurrent(kThreads, kStreams, kLaunches));
+                many = run({.tools = {kTool}}, concurrent(kThreads, kStreams, kLaunches));
   EXPECT_EQ(many.outcome.exitCode, 0) << many.outcome.output << many.errors;
   EXPECT_EQ(many.outcome.output, plain.outcome.output);
   const auto counts = many.counts();

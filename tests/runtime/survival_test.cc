@@ -142,8 +142,7 @@ TEST_P(Throws, ApplicationRuns) {
     else if (where != "finished") // launches that were under way are told to nobody
       EXPECT_TRUE(thrown.counts().empty());
   }
-  const ToolRun strict =
-      run({.tools = {kTool}, .options = "launch_count.in=" + where, .strict = true}, ends("return"));
+  const ToolRun strict = run({.tools = {kTool}, .options = "launch_count.in=" + where, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1) << strict.errors;
   EXPECT_THAT(strict.report, HasSubstr("tool launch_count threw in"));
 }
@@ -168,9 +167,9 @@ TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
       const ToolRun ended = run({.tools = {kTool},
-                             .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
-                                        "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
-                            ends("return"));
+                                 .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
+                                            "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
+                                ends("return"));
       SCOPED_TRACE(std::string(how) + " in " + where);
       if (how == std::string("abort"))
         EXPECT_EQ(ended.outcome.signal, SIGABRT);
@@ -207,7 +206,8 @@ INSTANTIATE_TEST_SUITE_P(What, Impossible, testing::Values("after_end", "operand
                          [](const auto &info) { return std::string(info.param); });
 
 TEST(Survival, NoMemoryForVariables) {
-  const ToolRun plain = run({}, ends("return")), huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));
+  const ToolRun plain = run({}, ends("return")),
+                huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));
   expectSame(huge, plain);
   EXPECT_THAT(huge.errors, HasSubstr("bytes for the variables of huge.hip"));
   EXPECT_FALSE(huge.account("twice")["instrumented"].get<bool>());
@@ -219,7 +219,8 @@ TEST(Survival, NoMemoryForVariables) {
 // Where the report cannot be written, the application still runs.
 TEST(Survival, NoPlaceForTheReport) {
   const ToolRun plain = run({}, ends("return"));
-  const ToolRun counted = run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
+  const ToolRun counted =
+      run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
   EXPECT_EQ(counted.outcome.exitCode, plain.outcome.exitCode);
   EXPECT_EQ(counted.outcome.output, plain.outcome.output);
   EXPECT_THAT(counted.errors, HasSubstr("/nowhere/report"));
