@@ -2,8 +2,9 @@
 //
 // Registers are taken in this order: dead ones of the kernel, new ones that cost no occupancy, and last ones that are
 // live and get saved around the fragment: vector registers in accumulation registers or scratch, scalar ones in the
-// lanes of a vector register. What the fragment only reads stays where the guest has it. SCC, VCC, M0 and EXEC are
-// saved where they are live and the fragment changes them.
+// lanes of a vector register. Where even that is not enough, the kernel gets more of them at the cost of occupancy, as
+// long as its workgroups can be started. What the fragment only reads stays where the guest has it. SCC, VCC, M0 and
+// EXEC are saved where they are live and the fragment changes them.
 //
 // A wave hook with vector instructions runs with lane 0 alone. Registers that it uses are saved under that EXEC, so
 // that the other lanes need no care.
