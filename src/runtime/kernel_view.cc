@@ -108,10 +108,11 @@ Result<std::unique_ptr<Kernel::Impl>> Kernel::Impl::create(std::shared_ptr<runti
   const object::KernelDescriptor descriptor = LUTHIER_TRY(file.descriptor(symbol));
   impl->resources = {.sgprs = descriptor.sgprs(file.target()),
                      .vgprs = descriptor.vgprs(file.target()),
-                     .accVgprs = file.target().unifiedVgprs ? descriptor.vgprs(file.target()) > descriptor.accumOffset()
-                                                                  ? descriptor.vgprs(file.target()) - descriptor.accumOffset()
-                                                                  : 0
-                                                            : 0,
+                     .accVgprs = file.target().unifiedVgprs
+                                     ? descriptor.vgprs(file.target()) > descriptor.accumOffset()
+                                           ? descriptor.vgprs(file.target()) - descriptor.accumOffset()
+                                           : 0
+                                     : 0,
                      .scratch = descriptor.privateSegmentSize,
                      .wavesPerSimd = 0};
   const isa::ResourceUse use{.waveSize = descriptor.waveSize(file.target()),
@@ -179,10 +180,11 @@ void Point::add(const HookFile &file, const char *hook, std::span<const Arg> arg
     return;
   }
   rewrite::Insertion insertion{.position = static_cast<rewrite::Position>(place_.position),
-                               .function = place_.function ? ToolAccess::impl(*place_.function).function
-                                                                 ? &ToolAccess::impl(*place_.function).function->symbol()
-                                                                 : nullptr
-                                                           : nullptr,
+                               .function = place_.function
+                                               ? ToolAccess::impl(*place_.function).function
+                                                     ? &ToolAccess::impl(*place_.function).function->symbol()
+                                                     : nullptr
+                                               : nullptr,
                                .address = place_.address,
                                .edgeTo = place_.edgeTo,
                                .module = *std::move(module),
@@ -220,7 +222,8 @@ void Site::remove(const Instr &instr) const {
 }
 
 Point Site::entry(const Block &block) const {
-  return Point(*kernel_, {static_cast<uint8_t>(rewrite::Position::BlockEntry), &block.function(), block.front().address(), 0});
+  return Point(*kernel_,
+               {static_cast<uint8_t>(rewrite::Position::BlockEntry), &block.function(), block.front().address(), 0});
 }
 Point Site::edge(const Block &from, const Block &to) const {
   return Point(*kernel_, {static_cast<uint8_t>(rewrite::Position::Edge), &from.function(), from.back().address(),

@@ -68,7 +68,8 @@ void run() {
     const auto begin = std::chrono::steady_clock::now();
     ToolHost::instance().writeSnapshot();
     const auto took = std::chrono::steady_clock::now() - begin;
-    interval = std::max(kSnapshotInterval, std::chrono::duration_cast<std::chrono::milliseconds>(took * kSnapshotShare));
+    interval =
+        std::max(kSnapshotInterval, std::chrono::duration_cast<std::chrono::milliseconds>(took * kSnapshotShare));
   }
 }
 

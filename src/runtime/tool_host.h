@@ -112,7 +112,7 @@ private:
   double seconds_ = 0;
   std::atomic<bool> finished_ = false; ///< tools are not called any more
   std::atomic<bool> ended_ = false;    ///< the report is written
-  std::atomic<bool> dirty_ = false; ///< there is something new to write
+  std::atomic<bool> dirty_ = false;    ///< there is something new to write
 
   std::mutex writeMutex_;    ///< for one file at a time
   std::mutex messagesMutex_; ///< tools may warn from threads of their own

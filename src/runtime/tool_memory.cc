@@ -101,8 +101,8 @@ Result<ToolMemory::Variables *> ToolMemory::variablesOf(hsa_agent_t agent, const
       LUTHIER_TRY(
           hsa::copyMemory(memory->as<std::byte>() + offsets[n], variable.contents.data(), variable.contents.size()));
   for (size_t n = 0; n < offsets.size(); ++n)
-    variables.addresses.push_back(module->variables()[n].storage == hook::Storage::Device ? memory->address() + offsets[n]
-                                                                                          : 0);
+    variables.addresses.push_back(
+        module->variables()[n].storage == hook::Storage::Device ? memory->address() + offsets[n] : 0);
   variables.memory = *std::move(memory);
   modules_.push_back(module);
   if (std::ranges::none_of(agents_, [&](hsa_agent_t a) { return a.handle == agent.handle; }))

@@ -31,7 +31,8 @@ nlohmann::json ToolRun::json() const {
 
 std::map<std::string, std::vector<uint64_t>> ToolRun::counts() const {
   std::map<std::string, std::vector<uint64_t>> counts;
-  for (const auto &table : json().value("tools", nlohmann::json::array()))
+  const auto parsed = json();
+  for (const auto &table : parsed["tools"])
     for (const auto &row : table["rows"]) {
       std::string name = row["kernel"];
       if (name.starts_with("__amd_rocclr")) // HIP's own, for copies and fills
@@ -61,10 +62,10 @@ ToolRun run(const Settings &settings, std::vector<std::string> command) {
     std::string tools;
     for (const std::string &tool : settings.tools)
       tools += (tools.empty() ? "" : ":") + tool;
-    for (const std::string &word : {std::string("env"), "HSA_TOOLS_LIB=" LUTHIER_LIBRARY + std::string(),
-                                    "LUTHIER_TOOLS=" + tools, "LUTHIER_TOOL_OPTIONS=" + settings.options,
-                                    "LUTHIER_TOOL_OUTPUT=" + report, "LUTHIER_TOOL_FORMAT=" + settings.format,
-                                    std::string("LUTHIER_STRICT=") + (settings.strict ? "1" : "")})
+    for (const std::string &word :
+         {std::string("env"), "HSA_TOOLS_LIB=" LUTHIER_LIBRARY + std::string(), "LUTHIER_TOOLS=" + tools,
+          "LUTHIER_TOOL_OPTIONS=" + settings.options, "LUTHIER_TOOL_OUTPUT=" + report,
+          "LUTHIER_TOOL_FORMAT=" + settings.format, std::string("LUTHIER_STRICT=") + (settings.strict ? "1" : "")})
       words.push_back(word);
   }
   words.insert(words.end(), command.begin(), command.end());
