@@ -2,34 +2,30 @@
 //
 // Rewrites every kernel of a library for one target, several ways: not at all (identity), with a counter in memory at
 // every block, with a counter in registers at every block. Prints failures, time over that which LLVM takes to
-// disassemble the same bytes (both on one core, function by function in turns), instructions per visit, growth of code
-// and resources.
+// disassemble the same bytes (both on one core, kernel by kernel in turns), instructions per site, growth of code and
+// resources. Then executes kernels on the virtual GPU: instructions per visit of a block counter, beside what a call
+// costs.
 //
-//   rewrite_bench [FILE] [--target T] [--hooks X.bc]
+// Limits stand behind the figures that have one. Ends with 1 if one is missed, or if anything fails.
+//
+//   rewrite_bench [FILE] [--target T] [--hooks X.bc] [--no-limits] [--no-execution]
 
+#include "block_counters.h"
 #include "isa/llvm_mc.h"
 #include "object/container.h"
 #include "rewrite/emit.h"
 #include "rewrite/rewriter.h"
+#include "support/file.h"
+#include "support/thread.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include <fstream>
-#include <iterator>
 #include <map>
-#include <time.h>
 
 using namespace luthier;
 
 namespace {
-
-/// Time that this thread spends on a core: what others do on the machine does not count.
-double now() {
-  timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 void disassemble(const isa::LlvmMc &mc, std::span<const uint8_t> bytes, uint64_t address) {
   llvm::MCInst inst;
@@ -42,7 +38,7 @@ void disassemble(const isa::LlvmMc &mc, std::span<const uint8_t> bytes, uint64_t
   }
 }
 
-enum class Way { Identity, Memory, Wave };
+using bench::Way;
 constexpr std::pair<Way, const char *> kWays[] = {
     {Way::Identity, "identity"}, {Way::Memory, "counter in memory"}, {Way::Wave, "counter in registers"}};
 
@@ -53,42 +49,12 @@ struct Totals {
   std::map<std::string, uint64_t> reasons;
 };
 
-std::vector<rewrite::Insertion> insertionsFor(Way way, rewrite::Rewriter &rewriter, const object::Symbol &kernel,
-                                              const std::shared_ptr<const hook::HookModule> &hooks) {
-  std::vector<rewrite::Insertion> insertions;
-  if (way == Way::Identity)
-    return insertions;
-  const auto functions = rewriter.functionsOf(kernel);
-  if (!functions)
-    return insertions;
-  for (const object::Symbol *symbol : *functions) {
-    const auto function = rewriter.program().function(*symbol);
-    if (!function)
-      continue;
-    for (const analysis::Block &block : (*function)->cfg().blocks()) {
-      rewrite::Insertion insertion{.position = rewrite::Position::BlockEntry,
-                                   .function = symbol,
-                                   .address = (*function)->cfg().start(block),
-                                   .module = hooks,
-                                   .hook = way == Way::Memory ? "countInVariable" : "countInWave",
-                                   .arguments = {}};
-      if (way == Way::Wave)
-        insertion.arguments = {rewrite::Argument::constant(block.count)};
-      insertions.push_back(std::move(insertion));
-    }
-  }
-  if (way == Way::Wave)
-    insertions.push_back(
-        {.position = rewrite::Position::KernelExit, .module = hooks, .hook = "flush", .arguments = {}});
-  return insertions;
-}
-
 void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &compiler,
          const std::shared_ptr<const hook::HookModule> &hooks, Totals &totals) {
   const auto mc = isa::LlvmMc::create(object.target(), object.target().waveSize);
-  double start = now();
+  double start = threadSeconds();
   auto rewriter = rewrite::Rewriter::create(object, compiler, rewrite::LaunchBlocks::Variables);
-  totals.seconds += now() - start;
+  totals.seconds += threadSeconds() - start;
   if (!mc || !rewriter) {
     ++totals.failures;
     return;
@@ -96,15 +62,15 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
   std::vector<rewrite::Variant> variants;
   for (const object::Symbol &kernel : object.kernels()) {
     if (const auto bytes = object.code(kernel)) {
-      start = now();
+      start = threadSeconds();
       disassemble(**mc, *bytes, kernel.address);
-      totals.llvm += now() - start;
+      totals.llvm += threadSeconds() - start;
     }
     const double compiling = compiler.statistics().compileSeconds;
-    start = now();
-    const auto insertions = insertionsFor(way, **rewriter, kernel, hooks);
+    start = threadSeconds();
+    const auto insertions = bench::blockCounters(way, **rewriter, kernel, hooks);
     auto result = (*rewriter)->rewrite(kernel, insertions);
-    const double took = now() - start, first = compiler.statistics().compileSeconds - compiling;
+    const double took = threadSeconds() - start, first = compiler.statistics().compileSeconds - compiling;
     totals.seconds += took - first;
     totals.first += first;
     ++totals.kernels;
@@ -122,7 +88,7 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
       ++totals.sites;
       totals.rejected += !site.placed;
       if (!site.placed)
-        ++totals.reasons[site.rejected];
+        ++totals.reasons[site.reason];
       totals.siteInstructions += site.instructions;
       totals.saved += site.saved;
       totals.waits += site.waits;
@@ -136,29 +102,67 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
     totals.bytesAfter += variant.after.codeBytes;
     variants.push_back(std::move(result->variant));
   }
-  start = now();
+  start = threadSeconds();
   if (const auto merged = rewrite::emitMerged(object, variants); !merged) {
     ++totals.failures;
     fmt::print(stderr, "{}\n", merged.error().message());
   }
-  totals.seconds += now() - start;
+  totals.seconds += threadSeconds() - start;
 }
 
-void print(const char *name, const Totals &t) {
+/// Figures beside what they may be at most or must be at least.
+class Limits {
+public:
+  explicit Limits(bool on) : on_(on) {}
+  std::string atMost(double value, double limit) { return judged(value <= limit, "at most", limit); }
+  std::string atLeast(double value, double limit) { return judged(value >= limit, "at least", limit); }
+  bool missed() const { return missed_; }
+
+private:
+  std::string judged(bool good, const char *how, double limit) {
+    if (!on_)
+      return {};
+    missed_ |= !good;
+    return fmt::format(" ({} {}{})", how, limit, good ? "" : ": MISSED");
+  }
+  bool on_, missed_ = false;
+};
+
+void print(const char *name, const Totals &t, Limits &limits) {
   const auto share = [](uint64_t part, uint64_t all) { return all ? 100.0 * double(part) / double(all) : 0; };
   fmt::print("{}\n", name);
   fmt::print("  kernels {}, failures {}, sites {}, rejected {}\n", t.kernels, t.failures, t.sites, t.rejected);
   for (const auto &[reason, count] : t.reasons)
     fmt::print("    {} x {}\n", count, reason);
-  fmt::print("  seconds {:.3f}, LLVM {:.3f}, ratio {:.2f}; compiling hooks {:.3f}\n", t.seconds, t.llvm,
-             t.seconds / t.llvm, t.first);
+  const double ratio = t.seconds / t.llvm;
+  fmt::print("  seconds {:.3f}, LLVM {:.3f}, ratio {:.2f}{}; compiling hooks {:.3f}\n", t.seconds, t.llvm, ratio,
+             limits.atMost(ratio, 3), t.first);
   if (t.sites)
     fmt::print("  instructions per site {:.2f}; registers saved {}, sites with a wait {}\n",
                double(t.siteInstructions) / double(t.sites - t.rejected), t.saved, t.waits);
-  fmt::print("  kernels with the same VGPRs {:.1f}%, the same occupancy {:.1f}%, more scratch {}\n",
-             share(t.sameVgprs, t.kernels), share(t.sameOccupancy, t.kernels), t.spilled);
+  const double vgprs = share(t.sameVgprs, t.kernels), occupancy = share(t.sameOccupancy, t.kernels);
+  fmt::print("  kernels with the same VGPRs {:.1f}%{}, the same occupancy {:.1f}%{}, more scratch {}\n", vgprs,
+             limits.atLeast(vgprs, 90), occupancy, limits.atLeast(occupancy, 90), t.spilled);
   fmt::print("  instructions {} + {}, bytes {} -> {} ({:.2f} times)\n", t.instructions, t.inserted, t.bytesBefore,
              t.bytesAfter, double(t.bytesAfter) / double(t.bytesBefore));
+  fflush(stdout);
+}
+
+bool printExecuted(const std::shared_ptr<const hook::HookModule> &hooks, Limits &limits) {
+  const auto executed = bench::executeBlockCounters(REWRITE_BENCH_KERNELS, REWRITE_BENCH_CALLS, hooks);
+  if (!executed) {
+    fmt::print(stderr, "{}\n", executed.error().message());
+    return false;
+  }
+  const bench::Executed &e = *executed;
+  const auto per = [](uint64_t instructions, uint64_t visits) { return double(instructions) / double(visits); };
+  const double memory = per(e.memory - e.native, e.visits), wave = per(e.wave - e.native - e.waveEnds, e.visits),
+               call = per(e.calls, e.called);
+  fmt::print(
+      "  instructions per visit: counter in memory {:.2f}{}, in registers {:.2f}{} ({:.2f} with start and end of "
+      "waves), a call {:.2f}\n",
+      memory, limits.atMost(memory, 12), wave, limits.atMost(wave, 4), per(e.wave - e.native, e.visits), call);
+  return true;
 }
 
 } // namespace
@@ -167,40 +171,45 @@ int main(int argc, char **argv) {
   CLI::App app("What it costs to rewrite the kernels of a library.");
   std::string file = "/usr/lib/x86_64-linux-gnu/librocrand.so.1", target = "gfx90a:xnack-",
               hooksFile = REWRITE_BENCH_HOOKS;
+  bool noLimits = false, noExecution = false;
   app.add_option("FILE", file, "library, bundle or code object")->capture_default_str();
   app.add_option("--target", target)->capture_default_str();
   app.add_option("--hooks", hooksFile)->capture_default_str();
+  app.add_flag("--no-limits", noLimits, "judge failures only");
+  app.add_flag("--no-execution", noExecution, "do not run anything on the virtual GPU");
   CLI11_PARSE(app, argc, argv);
 
-  std::ifstream stream(hooksFile, std::ios::binary);
-  const std::string text((std::istreambuf_iterator<char>(stream)), {});
-  const auto hooks = hook::HookModule::load(std::as_bytes(std::span(text)), hooksFile);
-  if (!hooks) {
-    fmt::print(stderr, "{}\n", hooks.error().message());
+  const auto fail = [](const Error &error) {
+    fmt::print(stderr, "{}\n", error.message());
     return 1;
-  }
+  };
+  const auto text = readFile(hooksFile);
+  if (!text)
+    return fail(text.error());
+  const auto hooks = hook::HookModule::load(std::as_bytes(std::span(*text)), hooksFile);
+  if (!hooks)
+    return fail(hooks.error());
   auto container = object::Container::open(file);
-  if (!container) {
-    fmt::print(stderr, "{}\n", container.error().message());
-    return 1;
-  }
+  if (!container)
+    return fail(container.error());
   uint64_t failures = 0;
+  Limits limits(!noLimits);
   for (const auto &[way, name] : kWays) {
     hook::FragmentCompiler compiler({.cache = {}});
     Totals totals;
     for (const object::ImageGroup &group : container->groups()) {
       const auto images = container->images(group);
-      if (!images) {
-        fmt::print(stderr, "{}\n", images.error().message());
-        return 1;
-      }
+      if (!images)
+        return fail(images.error());
       for (const object::Image &image : *images)
         if (const auto object = image.codeObject(); object && object->targetId() == target)
           run(way, *object, compiler, *hooks, totals);
       container->forget(group);
     }
-    print(name, totals);
+    print(name, totals, limits);
     failures += totals.failures + totals.rejected;
   }
-  return failures != 0;
+  if (!noExecution)
+    failures += !printExecuted(*hooks, limits);
+  return failures != 0 || limits.missed();
 }

@@ -21,6 +21,11 @@ function(luthier_library name)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
 endfunction()
 
+# All test programs, without running them.
+if(LUTHIER_BUILD_TESTS)
+  add_custom_target(build-tests)
+endif()
+
 # luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED]): a GoogleTest program, each of its cases a CTest. SANITIZED
 # tests also run in the builds under sanitizers (cmake/LuthierSanitized.cmake).
 function(luthier_test name)
@@ -31,6 +36,7 @@ function(luthier_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(build-tests ${name})
   set(properties TIMEOUT ${ARG_TIMEOUT})
   list(LENGTH ARG_ENV env_count)
   if(env_count GREATER 1)
@@ -46,3 +52,4 @@ function(luthier_test name)
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
+

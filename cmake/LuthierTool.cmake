@@ -26,13 +26,14 @@ function(luthier_hook_bitcode output source)
     DEPENDS ${source} DEPFILE ${output}.d COMMENT "Compiling hooks ${source}" VERBATIM)
 endfunction()
 
-# luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder])
+# luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder] [DESCRIPTION "one line"])
 # A tool for `luthier run --tool`: the shared library libNAME.so, target NAME. The hooks are compiled, embedded into it, and described by NAME_hooks.h, which the
-# sources include: `hooks::count` is the handle of hook `count` with its parameters' types. HIP: the hooks include HIP's headers.
+# sources include: `hooks::count` is the handle of hook `count` with its parameters' types. HIP: the hooks include HIP's headers. DESCRIPTION: what `luthier tools` prints
+# beside the name (src/runtime/tool_description.h).
 function(luthier_add_tool name)
-  cmake_parse_arguments(ARG "HIP" "HOOKS;OUTPUT_DIRECTORY" "SOURCES;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "HIP" "HOOKS;OUTPUT_DIRECTORY;DESCRIPTION" "SOURCES;LIBS" ${ARGN})
   if(ARG_UNPARSED_ARGUMENTS OR ARG_KEYWORDS_MISSING_VALUES OR NOT ARG_SOURCES)
-    message(FATAL_ERROR "luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder]): "
+    message(FATAL_ERROR "luthier_add_tool(NAME SOURCES a.cc ... [HOOKS a.hip] [HIP] [LIBS target ...] [OUTPUT_DIRECTORY folder] [DESCRIPTION text]): "
       "not understood: ${ARG_UNPARSED_ARGUMENTS} ${ARG_KEYWORDS_MISSING_VALUES}")
   endif()
   add_library(${name} SHARED ${ARG_SOURCES})
@@ -51,6 +52,15 @@ function(luthier_add_tool name)
       DEPENDS ${bitcode} luthier::hook-handles COMMENT "Writing handles of ${origin}" VERBATIM)
     target_sources(${name} PRIVATE ${handles})
     target_include_directories(${name} PRIVATE ${folder})
+  endif()
+  if(ARG_DESCRIPTION)
+    string(REGEX REPLACE "([\"\\\\])" "\\\\\\1" text "${ARG_DESCRIPTION}")
+    set(description ${CMAKE_CURRENT_BINARY_DIR}/${name}_description.cc)
+    file(CONFIGURE OUTPUT ${description} @ONLY CONTENT [=[
+extern "C" __attribute__((visibility("default"))) const char luthierToolDescription[];
+const char luthierToolDescription[] = "@text@";
+]=])
+    target_sources(${name} PRIVATE ${description})
   endif()
   target_link_libraries(${name} PRIVATE luthier::luthier ${ARG_LIBS})
   target_compile_features(${name} PRIVATE cxx_std_20)

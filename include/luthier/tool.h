@@ -213,7 +213,8 @@ private:
       static_assert(std::is_convertible_v<A, Parameter>, "the argument has another type than the hook's parameter");
       static_assert(!std::is_floating_point_v<A> || std::is_floating_point_v<Parameter>,
                     "the argument has another type than the hook's parameter");
-      static_assert(!std::is_integral_v<A> || !std::is_integral_v<Parameter> || sizeof(A) <= sizeof(Parameter),
+      static_assert(!std::is_integral_v<A> || !std::is_integral_v<Parameter> || sizeof(A) <= sizeof(Parameter) ||
+                        sizeof(A) <= sizeof(int) /* literals */,
                     "the argument has more bits than the hook's parameter");
       const Parameter converted = static_cast<Parameter>(value);
       uint64_t bits = 0;
@@ -352,6 +353,8 @@ public:
   Report &report();
   /// A message to the user.
   void warn(const std::string &message);
+  /// That many records did not make it to the user: the account of the run says so.
+  void lost(uint64_t records);
 
   /// Variables of Storage Device, one copy per GPU: the sum over all GPUs for numbers.
   template <class T> T read(const Variable<T, VariableKind::Device> &variable) {

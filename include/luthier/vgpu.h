@@ -127,6 +127,7 @@ struct LaunchOptions {
   Size3 grid = {};      ///< in work-items, need not be a multiple of the workgroup
   Size3 workgroup = {}; ///< in work-items
   uint32_t dynamicLds = 0;
+  void *hostcallBuffer = nullptr;  ///< what the kernel calls the host by (docs/hostcall.md), if it does
   uint32_t stackBytes = 4096;      ///< scratch per lane for a kernel whose stack the compiler could not bound
   bool count = false;              ///< fill the report's counts
   bool strictWaits = false;        ///< using a loaded value before an s_waitcnt covers it ends the launch: EarlyAccess
@@ -283,8 +284,8 @@ public:
   virtual void invalidateCode() = 0;
 
   /// Starts a kernel. Hidden arguments are filled in where the code object describes them, otherwise they are 0; with a
-  /// description, the size of `arguments` must be right. Features that need a host (printf, malloc, enqueueing) get
-  /// null pointers.
+  /// description, the size of `arguments` must be right. Features that need a host (OpenCL's printf, malloc,
+  /// enqueueing) get null pointers.
   virtual Result<RunningLaunch> launch(const Kernel &kernel, const LaunchOptions &options,
                                        const Arguments &arguments) = 0;
   /// Starts a kernel and waits for it.

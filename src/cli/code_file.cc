@@ -126,18 +126,23 @@ Result<SelectedFunction> selectFunction(const std::string &file, const std::stri
     return makeError("{}: {} is there for several targets; choose one with --target: {}", file,
                      demangle(found.front().symbol), fmt::join(targets, ", "));
 
+  SelectedFunction selected = LUTHIER_TRY(selectObject(file, found.front().origin));
+  for (const object::Symbol &symbol : selected.object->symbols())
+    if (isWanted(symbol, kind) && symbol.name == found.front().symbol)
+      selected.symbol = &symbol;
+  return selected;
+}
+
+Result<SelectedFunction> selectObject(const std::string &file, const std::string &origin) {
   SelectedFunction selected;
   selected.container = std::make_unique<object::Container>(LUTHIER_TRY(object::Container::open(file)));
   for (const object::ImageGroup &group : selected.container->groups()) {
     auto images = LUTHIER_TRY(selected.container->images(group));
     for (object::Image &image : images) {
-      if (image.origin != found.front().origin)
+      if (image.origin != origin)
         continue;
       selected.image = std::make_unique<object::Image>(std::move(image));
       selected.object = std::make_unique<object::CodeObject>(LUTHIER_TRY(selected.image->codeObject()));
-      for (const object::Symbol &symbol : selected.object->symbols())
-        if (isWanted(symbol, kind) && symbol.name == found.front().symbol)
-          selected.symbol = &symbol;
       return selected;
     }
   }

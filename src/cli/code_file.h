@@ -21,7 +21,7 @@ struct SelectedFunction {
   std::unique_ptr<object::Container> container;
   std::unique_ptr<object::Image> image;
   std::unique_ptr<object::CodeObject> object;
-  const object::Symbol *symbol = nullptr;
+  const object::Symbol *symbol = nullptr; ///< null: all of the object
 };
 
 /// Calls `visit` for each code object of the file that is for the target (any, when empty), in the order of the file.
@@ -34,6 +34,9 @@ Result<void> forEachObject(const std::string &file, const std::string &target,
 /// What is unknown or means several is an error that lists what could have been meant.
 Result<SelectedFunction> selectFunction(const std::string &file, const std::string &target, const std::string &name,
                                         FunctionKind kind);
+
+/// The object that has this origin, without a function.
+Result<SelectedFunction> selectObject(const std::string &file, const std::string &origin);
 
 /// How well a function answers to a name.
 enum class NameMatch { None, Part, Whole };

@@ -36,8 +36,11 @@ void addCallgraphCommand(CLI::App &root, Invocation &invocation);
 void addCfgCommand(CLI::App &root, Invocation &invocation);
 void addDisasmCommand(CLI::App &root, Invocation &invocation);
 void addInspectCommand(CLI::App &root, Invocation &invocation);
+void addInstrumentCommand(CLI::App &root, Invocation &invocation);
 void addIsaCommand(CLI::App &root, Invocation &invocation);
 void addRunCommand(CLI::App &root, Invocation &invocation);
+void addToolsCommand(CLI::App &root, Invocation &invocation);
+void addTraceCommand(CLI::App &root, Invocation &invocation);
 void addVersionCommand(CLI::App &root, Invocation &invocation);
 
 } // namespace luthier::cli

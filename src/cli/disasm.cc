@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/listing.h"
 #include "object/source_lines.h"
+#include "rewrite/emit.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -87,6 +88,7 @@ private:
     if (options_.source)
       lines.emplace(LUTHIER_TRY(object::SourceLines::of(object)));
     lines_ = lines ? &*lines : nullptr;
+    map_ = LUTHIER_TRY(rewrite::readCodeMap(object));
     for (const object::Symbol *symbol : symbols) {
       isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
       // Not kept: a library has more functions than memory should hold at once.
@@ -203,6 +205,45 @@ private:
     return text;
   }
 
+  /// The address that an instruction had; for what was inserted, that of the instruction that it belongs to.
+  static uint64_t originalOf(const rewrite::CodeMap::Range &range, uint64_t address) {
+    return range.kind == rewrite::CodeRange::Kind::Original ? range.original + (address - range.address)
+                                                            : range.original;
+  }
+
+  /// In front of what was not there before.
+  static char markOf(const rewrite::CodeMap::Range *range) {
+    if (!range)
+      return ' ';
+    switch (range->kind) {
+    case rewrite::CodeRange::Kind::Original:
+      return ' ';
+    case rewrite::CodeRange::Kind::Replacement:
+      return '*';
+    case rewrite::CodeRange::Kind::Fragment:
+      return '>';
+    default:
+      return '+';
+    }
+  }
+
+  /// A line where a piece of the new code begins.
+  static std::string headingOf(const rewrite::CodeMap::Range &range) {
+    using Kind = rewrite::CodeRange::Kind;
+    switch (range.kind) {
+    case Kind::Entry:
+      return "            ; entry: what the hooks need from a wave's start\n";
+    case Kind::Island:
+      return "            ; island: branches on behalf of others\n";
+    case Kind::Replacement:
+      return fmt::format("            ; for the instruction at {:#x}\n", range.original);
+    case Kind::Original:
+      return fmt::format("            ; original from {:#x}\n", range.original);
+    default:
+      return range.note.empty() ? "" : fmt::format("            ; at {:#x}: {}\n", range.original, range.note);
+    }
+  }
+
   void printText(const object::CodeObject &object, const analysis::Function &function, const Listing &listing,
                  const std::vector<Dead> &dead) {
     const object::Symbol &symbol = function.symbol();
@@ -223,14 +264,17 @@ private:
                           block.reachable ? "" : ", unreachable");
       for (uint32_t k = block.first; k <= block.last(); ++k) {
         const Instr &instr = cfg.instrs()[k];
+        const rewrite::CodeMap::Range *range = map_.find(instr.address());
+        if (range && range->address == instr.address())
+          text += headingOf(*range);
         if (std::string line = sourceOf(instr); !line.empty() && line != lastLine) {
           text += fmt::format("; {}\n", line);
           lastLine = std::move(line);
         }
         if (!dead.empty())
           text += fmt::format("                                    ; {}\n", describe(dead[k]));
-        std::string line =
-            fmt::format("  {:>8x}: {:<23} {}", instr.address(), hexBytes(instr.bytes()), listing.text(instr));
+        std::string line = fmt::format("{} {:>8x}: {:<23} {}", markOf(range), instr.address(), hexBytes(instr.bytes()),
+                                       listing.text(instr));
         if (k == block.last())
           if (const std::string remark = listing.remark(block); !remark.empty())
             line += "  ; " + remark;
@@ -269,6 +313,12 @@ private:
                              {"text", listing.text(instr)}};
         if (const std::string source = sourceOf(instr); !source.empty())
           line["source"] = source;
+        if (const rewrite::CodeMap::Range *range = map_.find(instr.address())) {
+          line["kind"] = toString(range->kind);
+          line["original"] = originalOf(*range, instr.address());
+          if (!range->note.empty() && range->address == instr.address())
+            line["hook"] = range->note;
+        }
         if (!dead.empty()) {
           const Dead &d = dead[k];
           line["dead"] = {{"sgprs", shortList(d.active, Reg::S0, Reg::VccLo)},
@@ -290,6 +340,7 @@ private:
   const DisasmOptions &options_;
   bool first_ = true;
   const object::SourceLines *lines_ = nullptr;
+  rewrite::CodeMap map_; ///< empty for code that has not been rewritten
   std::map<std::string, analysis::Budget> budgets_;
   std::map<std::string, uint64_t> kernels_;
 };
@@ -320,6 +371,10 @@ void addDisasmCommand(CLI::App &root, Invocation &invocation) {
       ->excludes(json);
   command->footer(
       "NAME may be a symbol, a name as in the source with or without arguments, or a part that only one function has.\n"
+      "Of files that `luthier instrument` wrote, inserted code is marked: > the hook, + what is around it, * what "
+      "stands for "
+      "an\ninstruction of the original that cannot stay as it is. The address is that of the instruction it belongs "
+      "to.\n"
       "Dead registers are those that the kernel has and does not need: VGPRs are counted in the lanes that EXEC has "
       "on.");
   command->callback([options, &invocation] { invocation.exitStatus = Disassembly(*options).run(); });

@@ -19,6 +19,7 @@ namespace {
 constexpr std::string_view thunkName = "libhsakmt.so.1";
 constexpr std::string_view runtimeName = "libluthier.so";
 constexpr std::string_view shimName = "libluthier-kfd-shim.so";
+constexpr std::string_view exitShimName = "libluthier-exit.so";
 
 // Served by the shim, so that rocm_agent_enumerator (and hipcc through it) reports the virtual GPUs. See
 // shim/kfd_shim.c.
@@ -42,6 +43,28 @@ std::string prepend(std::string_view item, std::string_view list, std::string_vi
     list = end == std::string_view::npos ? std::string_view() : list.substr(end + 1);
   }
   return result;
+}
+
+// The dynamic linker's lists have no way to quote.
+Result<void> checkListable(const std::string &folder) {
+  if (folder.find_first_of(":;") != std::string::npos)
+    return makeError("{} cannot be used: LD_LIBRARY_PATH has no way to name a folder with ':' or ';'", folder);
+  return {};
+}
+
+// Has `library` loaded in front of the application's. LD_PRELOAD cannot name a path with a space in it; the bare name
+// is then found through LD_LIBRARY_PATH.
+void preload(Environment &set, const Environment &current, const std::filesystem::path &library) {
+  const std::string folder = library.parent_path().string();
+  std::string name = library.string();
+  if (folder.find(' ') != std::string::npos) {
+    name = library.filename().string();
+    const std::string_view list = lookUp(set.contains("LD_LIBRARY_PATH") ? set : current, "LD_LIBRARY_PATH");
+    set["LD_LIBRARY_PATH"] = prepend(folder, list, ":;");
+  }
+  set["LD_PRELOAD"] = prepend(name, lookUp(current, "LD_PRELOAD"), ": ");
+  // GCC's shared sanitizer runtime refuses to start behind any preloaded library unless told that this one is fine.
+  set["ASAN_OPTIONS"] = prepend("verify_asan_link_order=0", lookUp(current, "ASAN_OPTIONS"), ":");
 }
 
 } // namespace
@@ -80,7 +103,12 @@ Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFo
   return LUTHIER_TRY(findFolder(programFolder, {"../lib", "../lib/luthier"}, runtimeName, "the runtime")) / runtimeName;
 }
 
-Environment runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
+Result<std::filesystem::path> findExitShim(const std::filesystem::path &programFolder) {
+  return LUTHIER_TRY(findFolder(programFolder, {"../lib", "../lib/luthier"}, exitShimName, "a part of the runtime")) /
+         exitShimName;
+}
+
+Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
   Environment set;
   // ROCr splits the list at spaces and takes a backslash for "the next character as it is".
   std::string library;
@@ -94,6 +122,12 @@ Environment runtimeEnvironment(const RuntimeRun &run, const Environment &current
     set["LUTHIER_TRACE"] = run.trace;
   if (run.outputFile)
     set["LUTHIER_TRACE_FILE"] = run.outputFile->string();
+  if (run.tools) {
+    LUTHIER_TRY(checkListable(run.exitShim.parent_path().string()));
+    for (auto &[name, value] : run.tools->toEnvironment())
+      set[name] = value;
+    preload(set, current, run.exitShim);
+  }
   return set;
 }
 
@@ -119,8 +153,7 @@ Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file)
 
 Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current) {
   std::string folder = run.thunkFolder.string();
-  if (folder.find_first_of(":;") != std::string::npos)
-    return makeError("{} cannot be used: LD_LIBRARY_PATH has no way to name a folder with ':' or ';'", folder);
+  LUTHIER_TRY(checkListable(folder));
 
   Environment set;
   set["LUTHIER_VGPU_GPUS"] = fmt::format("{}", fmt::join(run.gpus, ","));
@@ -144,11 +177,7 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
   std::filesystem::path shim = run.thunkFolder / shimName;
   if (!std::filesystem::exists(shim, failed))
     return set;
-  // LD_PRELOAD cannot quote a space; the bare name is then found through LD_LIBRARY_PATH.
-  bool quotable = folder.find(' ') == std::string::npos;
-  set["LD_PRELOAD"] = prepend(quotable ? shim.string() : std::string(shimName), lookUp(current, "LD_PRELOAD"), ": ");
-  // GCC's shared sanitizer runtime refuses to start behind any preloaded library unless told that this one is fine.
-  set["ASAN_OPTIONS"] = prepend("verify_asan_link_order=0", lookUp(current, "ASAN_OPTIONS"), ":");
+  preload(set, current, shim);
   if (lookUp(current, "ROCM_TARGET_LST").empty())
     set["ROCM_TARGET_LST"] = targetListFile;
   return set;

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "runtime/tool_settings.h"
 #include "support/result.h"
 
 namespace luthier::cli {
@@ -52,14 +53,19 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
 // The library that ROCr loads into the application, of a build tree or of an installation.
 Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFolder);
 
+// Beside it: what makes results survive _exit (shim/exit_shim.c).
+Result<std::filesystem::path> findExitShim(const std::filesystem::path &programFolder);
+
 struct RuntimeRun {
   std::filesystem::path library;
   std::string trace = {};                               // a list of what to trace; empty: nothing
-  std::optional<std::filesystem::path> outputFile = {}; // absolute
+  std::optional<std::filesystem::path> outputFile = {}; // of the trace, absolute
+  std::optional<runtime::ToolSettings> tools = {};      // valid
+  std::filesystem::path exitShim = {};                  // needed for tools
 };
 
 // The variables to set on top of `current` for Luthier to be in the application. Other tools of ROCr's stay.
-Environment runtimeEnvironment(const RuntimeRun &run, const Environment &current);
+Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment &current);
 
 Environment currentEnvironment();
 

@@ -26,8 +26,11 @@ int main(int argc, char **argv) {
   addCfgCommand(root, invocation);
   addDisasmCommand(root, invocation);
   addInspectCommand(root, invocation);
+  addInstrumentCommand(root, invocation);
   addIsaCommand(root, invocation);
   addRunCommand(root, invocation);
+  addToolsCommand(root, invocation);
+  addTraceCommand(root, invocation);
   addVersionCommand(root, invocation);
 
   try {

@@ -3,21 +3,26 @@
 // exec() rather than a child process: exit code, output, signals, terminal and process id are the application's own
 // because there is nobody in between.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <map>
+#include <tuple>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <regex.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/describe_tool.h"
 #include "cli/gpu_detect.h"
 #include "cli/launch.h"
+#include "cli/tool_files.h"
 #include "isa/target.h"
+#include "runtime/tool_settings.h"
 #include "support/env.h"
 #include "support/log.h"
 
@@ -36,6 +41,12 @@ struct RunOptions {
   std::optional<uint64_t> poisonSeed;
   std::string trace;
   std::string outputFile;
+  std::vector<std::string> tools;
+  std::map<std::string, std::string> toolOptions; // by "NAME.option"
+  std::string format;
+  std::string kernelInclude, kernelExclude;
+  std::string iterations;
+  bool strict = false;
 };
 
 // CLI11 knows nothing of what stands behind the `--`.
@@ -47,15 +58,13 @@ struct UsageFormatter : CLI::Formatter {
 
 // What the virtual GPU would object to only after the application has started; as CLI11 wants it, empty if right.
 std::string validRegex(const std::string &text) {
-  regex_t compiled;
-  const int error = regcomp(&compiled, text.c_str(), REG_EXTENDED | REG_NOSUB);
-  if (error == 0) {
-    regfree(&compiled);
-    return "";
-  }
-  char why[128];
-  regerror(error, &compiled, why, sizeof why);
-  return fmt::format("'{}' is no regular expression: {}", text, why);
+  const Result<void> good = runtime::checkRegex(text, "");
+  return good ? "" : good.error().message();
+}
+
+std::string validIterations(const std::string &text) {
+  const auto range = runtime::parseIterations(text);
+  return range ? "" : range.error().message();
 }
 
 std::string validWaves(const std::string &text) {
@@ -102,16 +111,68 @@ Result<void> setEnvironment(const Environment &variables) {
   return {};
 }
 
+// Options that a tool does not have would be ignored by it. A tool that cannot even be asked is the runtime's affair:
+// the application runs then without it, or not at all under --strict.
+Result<void> checkToolOptions(const RunOptions &options, const std::filesystem::path &runtime, const ToolFile &tool) {
+  const std::string prefix = tool.name + ".";
+  const auto mine = [&](const auto &option) { return option.first.starts_with(prefix); };
+  if (std::ranges::none_of(options.toolOptions, mine))
+    return {};
+  const Result<ToolDescription> description = describeTool(runtime, tool);
+  if (!description) {
+    log::warn("{}", description.error().message());
+    return {};
+  }
+  std::vector<std::string> known;
+  for (const auto &option : description->options)
+    known.push_back(option.name);
+  for (const auto &[key, value] : options.toolOptions)
+    if (key.starts_with(prefix) && std::ranges::find(known, key.substr(prefix.size())) == known.end())
+      return makeError("tool {} has no option '{}'; {}", tool.name, key.substr(prefix.size()),
+                       known.empty() ? "it has none" : fmt::format("known: {}", fmt::join(known, ", ")));
+  return {};
+}
+
+Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std::filesystem::path &program,
+                                           const std::filesystem::path &runtime) {
+  runtime::ToolSettings settings;
+  std::vector<ToolFile> tools;
+  for (const std::string &tool : options.tools) {
+    tools.push_back(LUTHIER_TRY(findTool(tool, toolFolders(program))));
+    settings.tools.push_back(tools.back().file.string());
+  }
+  settings.options = options.toolOptions;
+  settings.format = options.format == "json"  ? runtime::OutputFormat::Json
+                    : options.format == "csv" ? runtime::OutputFormat::Csv
+                                              : runtime::OutputFormat::Text;
+  settings.kernelInclude = options.kernelInclude;
+  settings.kernelExclude = options.kernelExclude;
+  if (!options.iterations.empty())
+    std::tie(settings.firstIteration, settings.lastIteration) =
+        LUTHIER_TRY(runtime::parseIterations(options.iterations));
+  settings.strict = options.strict;
+  LUTHIER_TRY(settings.validate());
+  for (const ToolFile &tool : tools)
+    LUTHIER_TRY(checkToolOptions(options, runtime, tool));
+  if (!options.outputFile.empty())
+    settings.output = LUTHIER_TRY(prepareOutput(options.outputFile));
+  return settings;
+}
+
 // What is to be done inside the application, real or virtual GPU alike.
 Result<void> prepareRuntime(const RunOptions &options) {
-  if (options.trace.empty())
+  if (options.trace.empty() && options.tools.empty())
     return {};
+  const std::filesystem::path program = LUTHIER_TRY(programFolder());
   RuntimeRun run;
-  run.library = LUTHIER_TRY(findRuntime(LUTHIER_TRY(programFolder())));
+  run.library = LUTHIER_TRY(findRuntime(program));
   run.trace = options.trace;
-  if (!options.outputFile.empty())
+  if (!options.tools.empty()) {
+    run.tools = LUTHIER_TRY(toolSettings(options, program, run.library));
+    run.exitShim = LUTHIER_TRY(findExitShim(program));
+  } else if (!options.outputFile.empty())
     run.outputFile = LUTHIER_TRY(createStatsFile(options.outputFile));
-  return setEnvironment(runtimeEnvironment(run, currentEnvironment()));
+  return setEnvironment(LUTHIER_TRY(runtimeEnvironment(run, currentEnvironment())));
 }
 
 Result<void> prepare(const RunOptions &options) {
@@ -205,17 +266,47 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->type_name("[SEED]")
       ->expected(0, 1)
       ->default_str("1");
-  CLI::Option *hsaTrace =
-      command
-          ->add_option(
-              "--trace", options->trace,
-              "Print what the application asks of ROCr as it happens: hsa, or some of its parts,\nseparated by "
-              "commas: api, code, queues, packets")
-          ->type_name("WHAT")
-          ->check(validTrace);
-  command->add_option("-o,--output", options->outputFile, "Write the trace to FILE instead of stderr")
-      ->type_name("FILE")
-      ->needs(hsaTrace);
+  command
+      ->add_option("--trace", options->trace,
+                   "Print what the application asks of ROCr as it happens: hsa, or some of its parts,\nseparated by "
+                   "commas: api, code, queues, packets")
+      ->type_name("WHAT")
+      ->check(validTrace);
+  CLI::Option *tool = command
+                          ->add_option("--tool", options->tools,
+                                       "Instrument kernels with this tool, by name (`luthier tools` lists them) or "
+                                       "path; may be\ngiven again. Options of the tool: --NAME.option=value")
+                          ->type_name("NAME|FILE")
+                          ->expected(1)
+                          ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command
+      ->add_option("-o,--output", options->outputFile,
+                   "Write the report of the tools, or the trace if there are none, to FILE instead of\nstderr. "
+                   "%pid%, %hostname% and %env{NAME}% in it are replaced, in each process anew")
+      ->type_name("FILE");
+  command->add_option("-f,--format", options->format, "Format of the report: text (default), csv, json")
+      ->type_name("F")
+      ->check(CLI::IsMember({"text", "csv", "json"}).description(""))
+      ->needs(tool);
+  command
+      ->add_option("--kernel-include-regex", options->kernelInclude, "Only kernels whose name matches REGEX (extended)")
+      ->type_name("REGEX")
+      ->check(validRegex)
+      ->needs(tool);
+  command
+      ->add_option("--kernel-exclude-regex", options->kernelExclude, "No kernels whose name matches REGEX (extended)")
+      ->type_name("REGEX")
+      ->check(validRegex)
+      ->needs(tool);
+  command
+      ->add_option("--kernel-iteration-range", options->iterations,
+                   "Only these launches of each kernel, counted from 1: 3, 3-7, or 3- for all from there on")
+      ->type_name("A-B")
+      ->check(validIterations)
+      ->needs(tool);
+  command
+      ->add_flag("--strict", options->strict, "End the application with an error if something cannot be instrumented")
+      ->needs(tool);
   command->footer(
       "APP's exit code, output and signals are its own. luthier itself ends with 2 for a wrong option, 125 if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");
@@ -223,13 +314,20 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   // Collected only to say what is missing in front of them.
   command->allow_extras();
   command->callback([command, options, &invocation] {
-    if (std::vector<std::string> extras = command->remaining(); !extras.empty()) {
+    std::vector<std::string> extras = command->remaining();
+    if (!options->tools.empty())
+      options->toolOptions = takeToolOptions(extras);
+    if (!extras.empty()) {
       bool option = extras[0].starts_with("-");
       std::string hint = option ? "" : fmt::format("\nPut -- before the application: luthier run -- {} ...", extras[0]);
+      if (!options->toolOptions.empty())
+        hint += "\nA value of a tool's option follows '=': --NAME.option=value";
       throw CLI::ExtrasError(fmt::format("{} was not expected{}", extras[0], hint), CLI::ExitCodes::ExtrasError);
     }
     if (invocation.application.empty())
       throw CLI::RequiredError("No application: luthier run [OPTIONS] -- APP [ARGS...]", CLI::ExitCodes::RequiredError);
+    if (!options->outputFile.empty() && options->tools.empty() && options->trace.empty())
+      throw CLI::RequiredError("-o needs --tool or --trace", CLI::ExitCodes::RequiredError);
     invocation.exitStatus = run(*options, invocation.application);
   });
 }

@@ -110,12 +110,13 @@ llvm::Value *bufferAddress(llvm::IRBuilder<> &b, const Source &source, const Par
   return b.CreateAdd(base, b.CreateSelect(isSwizzled, swizzled, linear));
 }
 
-/// SMEM: all parts are in bytes and lose their two low bits.
+/// SMEM: all parts are in bytes and lose their two low bits. Addresses have 48 bits; what a base has above them (the
+/// stride of a resource: HIP's own fill kernel loads through one with s_load_dwordx2) does not count.
 llvm::Value *scalarAddress(llvm::IRBuilder<> &b, const Source &source, const Parts &p) {
   llvm::Type *const i64 = b.getInt64Ty();
-  constexpr uint64_t kResourceBase = 0xffff'ffff'ffff;
+  constexpr uint64_t kBase = 0xffff'ffff'fffc;
   llvm::Value *address = join(b, p.saddr[0], p.saddr[1]);
-  address = b.CreateAnd(address, b.getInt64((source.resource ? kResourceBase : ~0ull) & ~3ull));
+  address = b.CreateAnd(address, b.getInt64(kBase));
   if (p.soffset) {
     llvm::Value *bytes = b.CreateZExt(p.soffset, i64);
     if (source.unit64)

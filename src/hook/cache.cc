@@ -8,8 +8,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <type_traits>
 
 namespace luthier::hook {
@@ -97,13 +95,6 @@ public:
 private:
   std::string_view rest_;
 };
-
-std::optional<std::string> readFile(const std::filesystem::path &path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
-}
 
 } // namespace
 

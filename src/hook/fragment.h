@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace luthier::hook {
@@ -88,6 +89,11 @@ enum class LaunchValue : uint8_t {
   QueuePtr,
   KernargPtr,
   DispatchId,
+};
+/// For people, in the order of the enumeration.
+inline constexpr std::string_view kLaunchValueNames[] = {
+    "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",
+    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",
 };
 
 /// A literal in the code that is half of an address of a variable.

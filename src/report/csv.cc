@@ -1,17 +1,16 @@
 // Tables as comma-separated values (RFC 4180, lines ended as on Unix).
 
+#include "report/csv.h"
 #include "report/report.h"
 #include "report/totals.h"
 
 namespace luthier::report {
 
-namespace {
-
-void append(std::string &line, const std::string &text, bool first) {
+void appendCsvField(std::string &line, std::string_view text, bool first) {
   if (!first)
     line += ',';
   // A lone empty field would be an empty line, which separates tables.
-  if (!text.empty() && text.find_first_of(",\"\r\n#") == std::string::npos && text.front() != ' ' &&
+  if (!text.empty() && text.find_first_of(",\"\r\n#") == std::string_view::npos && text.front() != ' ' &&
       text.back() != ' ') {
     line += text;
     return;
@@ -27,8 +26,6 @@ void append(std::string &line, const std::string &text, bool first) {
   line += '"';
 }
 
-} // namespace
-
 std::string toCsv(const std::vector<Table> &tables) {
   std::string csv;
   for (const Table &table : tables) {
@@ -42,11 +39,11 @@ std::string toCsv(const std::vector<Table> &tables) {
     if (columns.empty())
       continue;
     for (size_t n = 0; n < columns.size(); ++n)
-      append(csv, columns[n], n == 0);
+      appendCsvField(csv, columns[n], n == 0);
     csv += '\n';
     for (const auto &row : table.rows) {
       for (size_t n = 0; n < columns.size(); ++n)
-        append(csv, n < row.size() ? row[n].text : "", n == 0);
+        appendCsvField(csv, n < row.size() ? row[n].text : "", n == 0);
       csv += '\n';
     }
   }

@@ -33,13 +33,31 @@ template <class T> void append(std::vector<std::byte> &to, const T &value) {
 
 } // namespace
 
+std::string_view toString(CodeRange::Kind kind) {
+  switch (kind) {
+  case CodeRange::Kind::Original:
+    return "original";
+  case CodeRange::Kind::Replacement:
+    return "replacement";
+  case CodeRange::Kind::Glue:
+    return "glue";
+  case CodeRange::Kind::Fragment:
+    return "hook";
+  case CodeRange::Kind::Entry:
+    return "entry";
+  case CodeRange::Kind::Island:
+    return "island";
+  }
+  return "?";
+}
+
 void addRanges(CodeMap &map, const Variant &variant, uint64_t address) {
   std::vector<bool> told(variant.notes.size());
   for (const CodeRange &range : variant.ranges) {
     std::string note;
-    if (range.site < told.size() && !told[range.site]) {
-      told[range.site] = true;
-      note = variant.notes[range.site];
+    if (range.note < told.size() && !told[range.note]) {
+      told[range.note] = true;
+      note = variant.notes[range.note];
     }
     map.ranges.push_back({range.kind, address + range.offset, range.size, range.original, std::move(note)});
   }

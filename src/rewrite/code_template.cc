@@ -1,36 +1,46 @@
 #include "rewrite/code_template.h"
 
+#include <algorithm>
 #include <cstring>
+#include <new>
 
 namespace luthier::rewrite {
 
 namespace {
 
-/// A renamed copy of an instruction, with what it refers to behind it.
-struct RenamedInstr {
-  Instr instr;
-  std::vector<Operand> operands;
-  std::vector<RegRange> regs;
-};
+constexpr size_t kChunk = 4096;
 
-std::shared_ptr<const RenamedInstr> rename(const Instr &from, const RegMap &map) {
-  auto copy = std::make_shared<RenamedInstr>();
-  copy->instr = from;
-  copy->operands.assign(from.operands().begin(), from.operands().end());
-  for (Operand &operand : copy->operands)
-    if (operand.kind == OperandKind::Register)
-      operand.regs = map(operand.regs);
-  copy->regs.reserve(from.reads().size() + from.writes().size());
+const Instr *rename(const Instr &from, const RegMap &map, InstrMemory &memory) {
+  Operand *operands = std::uninitialized_copy_n(from.operands().data(), from.operands().size(),
+                                                memory.allocate<Operand>(from.operands().size())) -
+                      from.operands().size();
+  for (size_t n = 0; n < from.operands().size(); ++n)
+    if (operands[n].kind == OperandKind::Register)
+      operands[n].regs = map(operands[n].regs);
+  RegRange *regs = memory.allocate<RegRange>(from.reads().size() + from.writes().size());
+  size_t count = 0;
   for (RegRange range : from.reads())
-    copy->regs.push_back(map(range));
+    new (regs + count++) RegRange(map(range));
   for (RegRange range : from.writes())
-    copy->regs.push_back(map(range));
-  copy->instr.operands_ = copy->operands.data();
-  copy->instr.regs_ = copy->regs.data();
+    new (regs + count++) RegRange(map(range));
+  Instr *copy = new (memory.allocate<Instr>(1)) Instr(from);
+  copy->operands_ = operands;
+  copy->regs_ = regs;
   return copy;
 }
 
 } // namespace
+
+void *InstrMemory::bytes(size_t size) {
+  size = (size + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
+  if (size > left_) {
+    left_ = std::max(kChunk, size);
+    chunks_.push_back(std::unique_ptr<std::byte[]>(new std::byte[left_]));
+  }
+  // From the end: what is left says where.
+  left_ -= size;
+  return chunks_.back().get() + left_;
+}
 
 Result<InstrTemplate> InstrTemplate::make(const Instr &instr, isa::FieldFinder &finder) {
   InstrTemplate result;
@@ -49,9 +59,9 @@ void CodeSequence::add(const InstrTemplate &like, const RegMap &map) {
   memcpy(bytes_.data() + at, &word, std::min(size, sizeof word));
   if (size > sizeof word) // a literal behind 64 bits
     memcpy(bytes_.data() + at + sizeof word, like.instr->bytes().data() + sizeof word, size - sizeof word);
-  auto copy = rename(*like.instr, map);
-  instrs_.push_back(&copy->instr);
-  keep_.push_back(std::move(copy));
+  if (memory_.empty())
+    memory_.push_back(std::make_shared<InstrMemory>());
+  instrs_.push_back(rename(*like.instr, map, *memory_.front()));
 }
 
 void CodeSequence::add(const InstrTemplate &like, const RegMap &map, uint32_t literal) {
@@ -62,13 +72,13 @@ void CodeSequence::add(const InstrTemplate &like, const RegMap &map, uint32_t li
 void CodeSequence::append(const CodeSequence &other) {
   bytes_.insert(bytes_.end(), other.bytes_.begin(), other.bytes_.end());
   instrs_.insert(instrs_.end(), other.instrs_.begin(), other.instrs_.end());
-  keep_.insert(keep_.end(), other.keep_.begin(), other.keep_.end());
+  memory_.insert(memory_.end(), other.memory_.begin(), other.memory_.end());
 }
 
 void CodeSequence::clear() {
   bytes_.clear();
   instrs_.clear();
-  keep_.clear();
+  memory_.clear();
 }
 
 void CodeSequence::orIntoLast(size_t size, uint64_t bits) {

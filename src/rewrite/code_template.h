@@ -5,9 +5,11 @@
 #include "luthier/instr.h"
 
 #include <array>
+#include <cstddef>
 #include <deque>
 #include <memory>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace luthier::rewrite {
@@ -15,10 +17,6 @@ namespace luthier::rewrite {
 /// Which register takes another one's place.
 class RegMap {
 public:
-  RegMap() {
-    for (unsigned n = 0; n < to_.size(); ++n)
-      to_[n] = static_cast<uint16_t>(n);
-  }
   Reg operator()(Reg reg) const { return static_cast<Reg>(to_[number(reg)]); }
   RegRange operator()(RegRange range) const { return {(*this)(range.first), range.count}; }
   void set(Reg from, Reg to) { to_[number(from)] = static_cast<uint16_t>(number(to)); }
@@ -28,7 +26,14 @@ public:
   }
 
 private:
-  std::array<uint16_t, number(Reg::End)> to_;
+  using Table = std::array<uint16_t, number(Reg::End)>;
+  static constexpr Table kIdentity = [] {
+    Table table{};
+    for (unsigned n = 0; n < table.size(); ++n)
+      table[n] = static_cast<uint16_t>(n);
+    return table;
+  }();
+  Table to_ = kIdentity;
 };
 
 /// An instruction and where its encoding has registers.
@@ -38,6 +43,20 @@ struct InstrTemplate {
   std::vector<isa::RegisterField> fields;
 
   static Result<InstrTemplate> make(const Instr &instr, isa::FieldFinder &finder);
+};
+
+/// Memory for renamed instructions and what they refer to: little at a time, given back all at once.
+class InstrMemory {
+public:
+  template <class T> T *allocate(size_t count) {
+    static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= alignof(std::max_align_t));
+    return static_cast<T *>(bytes(count * sizeof(T)));
+  }
+
+private:
+  void *bytes(size_t size);
+  std::vector<std::unique_ptr<std::byte[]>> chunks_;
+  size_t left_ = 0;
 };
 
 /// Instructions in a row, as bytes and as what analyses can look at.
@@ -61,7 +80,7 @@ public:
 private:
   std::vector<uint8_t> bytes_;
   std::vector<const Instr *> instrs_;
-  std::vector<std::shared_ptr<const void>> keep_;
+  std::vector<std::shared_ptr<InstrMemory>> memory_; ///< the first is where more go
 };
 
 } // namespace luthier::rewrite

@@ -30,7 +30,7 @@ struct CodeMap {
   struct Range {
     CodeRange::Kind kind;
     uint64_t address, size, original;
-    std::string note; ///< of the first range of a site
+    std::string note; ///< of the first range of a place
   };
   std::vector<Range> ranges; ///< ascending
   const Range *find(uint64_t address) const;

@@ -1,6 +1,7 @@
 #include "rewrite/function_writer.h"
 
 #include "analysis/hazards.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 
@@ -53,6 +54,7 @@ Result<void> FunctionWriter::write(Layout::Label entry) {
   Layout &layout = context_.layout;
   for (size_t n = 0; n < cfg_.blocks().size(); ++n)
     labels_.push_back(layout.newLabel());
+  findIndexing();
   layout.bind(entry);
   if (!points_.entry.empty() && liveness_ && !cfg_.blocks().empty()) {
     const Instr &first = cfg_.instrs().front();
@@ -64,6 +66,32 @@ Result<void> FunctionWriter::write(Layout::Label entry) {
   LUTHIER_TRY(writeStubs());
   context_.originalInstructions += cfg_.instrs().size();
   return {};
+}
+
+/// Where registers may be chosen by an index, which hooks must not be subject to: compilers keep such regions within a
+/// block, but nothing says that they must.
+void FunctionWriter::findIndexing() {
+  const auto switches = [](const Instr &instr) {
+    return instr.opcode() == Opcode::S_SET_GPR_IDX_ON || instr.opcode() == Opcode::S_SET_GPR_IDX_OFF;
+  };
+  if (points_.empty() || std::ranges::none_of(cfg_.instrs(), switches))
+    return;
+  indexing_.resize(cfg_.blocks().size());
+  std::vector<uint32_t> open = {0};
+  indexing_[0] = kOff;
+  while (!open.empty()) {
+    const Block &block = cfg_.blocks()[open.back()];
+    uint8_t state = indexing_[open.back()];
+    open.pop_back();
+    for (uint32_t n = block.first; n <= block.last(); ++n)
+      if (switches(cfg_.instrs()[n]))
+        state = cfg_.instrs()[n].opcode() == Opcode::S_SET_GPR_IDX_ON ? kOn : kOff;
+    for (const analysis::Edge &edge : cfg_.successors(block))
+      if ((indexing_[edge.to] | state) != indexing_[edge.to]) {
+        indexing_[edge.to] |= state;
+        open.push_back(edge.to);
+      }
+  }
 }
 
 void FunctionWriter::flush() {
@@ -117,7 +145,7 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
     });
   }
 
-  indexed_ = false;
+  indexed_ = indexing_.empty() ? kOff : indexing_[number];
   for (uint32_t index = block.first; index <= block.last(); ++index) {
     const Instr &instr = cfg_.instrs()[index];
     const auto found = points_.instrs.find(index);
@@ -133,11 +161,11 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
       LUTHIER_TRY(writeInstr(index));
       recent_.push_back(&instr);
       if (instr.opcode() == Opcode::S_SET_GPR_IDX_ON)
-        indexed_ = true;
+        indexed_ = kOn;
       else if (instr.opcode() == Opcode::S_SET_GPR_IDX_OFF)
-        indexed_ = false;
+        indexed_ = kOff;
     } else
-      flush();
+      writeGap(instr);
     if (at && liveness_)
       insert(at->after, instr, after[index], index + 1);
   }
@@ -159,6 +187,19 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
     context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, cfg_.terminator(block).address());
   }
   return {};
+}
+
+/// In the place of an instruction that is taken out: as many wait states, where neighbours may need them.
+void FunctionWriter::writeGap(const Instr &instr) {
+  flush();
+  const isa::Target &target = context_.glue.target();
+  if (!analysis::hazardWindow(target))
+    return;
+  CodeSequence code;
+  context_.glue.nops(code, analysis::waitStatesOf(target, instr));
+  context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
+  inserted_.push_back(std::move(code));
+  remember(inserted_.back().instrs());
 }
 
 Result<void> FunctionWriter::writeInstr(uint32_t index) {
@@ -308,7 +349,7 @@ Result<void> FunctionWriter::writeStubs() {
     context_.layout.bind(stub.label);
     block_ = stub.to;
     recent_.clear();
-    indexed_ = false;
+    indexed_ = indexing_.empty() ? kOff : indexing_[stub.to];
     const Block &from = cfg_.blocks()[stub.from];
     insert(points_.edges.at({stub.from, stub.to}), cfg_.terminator(from),
            {liveness_->atStart(stub.to), waits_->atStart(stub.to)}, cfg_.blocks()[stub.to].first);
@@ -334,17 +375,30 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   Site site;
   site.live = point.live;
   site.waits = &point.waits;
-  site.indexed = indexed_;
+  if (indexed_ == (kOff | kOn))
+    return makeError("registers may or may not be chosen by an index here (s_set_gpr_idx_on)");
+  site.indexed = indexed_ == kOn;
+  static const analysis::WaitState kIdle;
+  if (plantedFault() == Fault::Liveness)
+    site.live = {};
+  if (plantedFault() == Fault::Waits)
+    site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
   PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
   addSpacing(placed, next);
 
   flush();
   Layout &layout = context_.layout;
-  layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion);
-  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion);
+  const auto place = static_cast<uint32_t>(context_.notes.size());
+  context_.notes.push_back(context_.describe(insertion, site, placed));
+  layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion, place);
+  if (placed.guard)
+    layout.glue();
+  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
   context_.relocate(insertion, 0);
-  layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion);
+  if (placed.guard)
+    layout.glue();
+  layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion, place);
 
   SiteAccount &account = context_.accounts[insertion];
   const size_t count = placed.before.instrs().size() + placed.fragment.instrs().size() + placed.after.instrs().size();
@@ -353,8 +407,6 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   account.saved += placed.saved;
   account.waits += placed.waited;
   context_.insertedInstructions += count;
-  if (context_.notes[insertion].empty())
-    context_.notes[insertion] = std::move(placed.bindings);
   return {};
 }
 

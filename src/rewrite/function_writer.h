@@ -26,7 +26,9 @@ struct VariantContext {
   /// Functions that pointers may lead to: original address and copy.
   std::vector<std::pair<uint64_t, Layout::Label>> pointedTo;
   std::vector<SiteAccount> &accounts;
-  std::vector<std::string> &notes;
+  /// For people, what a place is: becomes the note of the place's ranges.
+  std::function<std::string(uint32_t insertion, const Site &site, const PlacedSite &placed)> describe;
+  std::vector<std::string> &notes; ///< Variant::notes
   uint64_t originalInstructions = 0, insertedInstructions = 0;
   uint32_t openCalls = 0;
 };
@@ -53,6 +55,7 @@ private:
   Result<void> writeIndirect(const Instr &instr, const analysis::Block &block, bool call);
   Result<void> writeStubs();
   void writeGetPc(const Instr &instr);
+  void writeGap(const Instr &instr);
   void flush(); ///< instructions that have been collected
 
   void insert(const std::vector<uint32_t> &insertions, const Instr &at, const Point &point, uint32_t next);
@@ -60,6 +63,7 @@ private:
   void addSpacing(PlacedSite &placed, uint32_t next);
   std::vector<std::vector<const Instr *>> pathsTo(uint32_t block) const;
   void remember(std::span<const Instr *const> instrs);
+  void findIndexing();
 
   VariantContext &context_;
   const analysis::Function &function_;
@@ -74,7 +78,9 @@ private:
   };
   std::vector<Stub> stubs_; ///< edges that are taken, with something on them
   uint32_t pendingFirst_ = 0, pendingCount_ = 0;
-  bool indexed_ = false;
+  enum Indexing : uint8_t { kOff = 1, kOn = 2 };
+  std::vector<uint8_t> indexing_; ///< by block: what s_set_gpr_idx_on may have left at its start; empty: nothing ever
+  uint8_t indexed_ = kOff;        ///< here
   uint32_t block_ = 0;
   std::vector<const Instr *> recent_;  ///< written last in this block, guest's and inserted
   std::vector<CodeSequence> inserted_; ///< keeps what recent_ refers to

@@ -1,5 +1,7 @@
 #include "rewrite/layout.h"
 
+#include "rewrite/testing.h"
+
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -31,10 +33,12 @@ Layout::Label Layout::newLabel() {
 
 void Layout::bind(Label label) { labels_[label] = static_cast<uint32_t>(items_.size()); }
 
-void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site) {
+void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site,
+                 uint32_t note) {
   if (bytes.empty())
     return;
-  items_.push_back({bytes_.size(), bytes.size(), kind, original, site});
+  items_.push_back({bytes_.size(), bytes.size(), kind, original, site, note, glued_});
+  glued_ = false;
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
 }
 
@@ -54,7 +58,7 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
   std::vector<Island> islands;
   if (bytes_.size() > reach)
     for (uint64_t last = 0, n = 0; n < items_.size(); ++n)
-      if (items_[n].begin - last >= reach / 2) {
+      if (items_[n].begin - last >= reach / 2 && !items_[n].glued) {
         islands.push_back({static_cast<uint32_t>(n), 0, {}, {}});
         last = items_[n].begin;
       }
@@ -174,13 +178,14 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
         last->original + last->size == item.original)
       last->size += item.size;
     else if (last && item.kind != CodeRange::Kind::Original && last->kind == item.kind && last->site == item.site &&
-             last->original == item.original)
+             last->note == item.note && last->original == item.original)
       last->size += item.size;
     else
-      result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site});
+      result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site, item.note});
   }
   for (size_t n = 0; n < jumps_.size(); ++n)
-    patch(offsets[jumps_[n].item] + items_[jumps_[n].item].size - 4, targetOf(jumps_[n].to, hops[n]));
+    if (plantedFault() != Fault::Branches || items_[jumps_[n].item].kind != CodeRange::Kind::Original)
+      patch(offsets[jumps_[n].item] + items_[jumps_[n].item].size - 4, targetOf(jumps_[n].to, hops[n]));
   for (CodeRelocation relocation : relocations_) {
     const auto item = std::ranges::upper_bound(items_, relocation.offset, {}, &Item::begin) - 1;
     relocation.offset = offsets[static_cast<size_t>(item - items_.begin())] + relocation.offset - item->begin;

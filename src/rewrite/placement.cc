@@ -1,5 +1,7 @@
 #include "rewrite/placement.h"
 
+#include "rewrite/testing.h"
+
 #include <algorithm>
 #include <optional>
 
@@ -89,6 +91,7 @@ struct Plan {
   bool lanesLent = false;                ///< it had to be saved itself, in all lanes
   std::optional<Reg> lanesExec;          ///< EXEC while that is done
   std::optional<Reg> lanesBase;          ///< and the spill area's offset
+  std::optional<Reg> vectorsExec;        ///< EXEC while lent vector registers are saved in all lanes
   RegSet used;
   bool wait = false;
 };
@@ -101,10 +104,12 @@ public:
   Result<Plan> plan();
 
 private:
+  Result<Plan> choose();
   Result<Plan> attempt(bool wait);
   void bind(Plan &plan);
   Result<void> lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const;
   bool wave64() const { return glue_.waveSize() == 64; }
+  bool needed(Reg special) const { return site_.live.active.contains(special) || pool_.kept().contains(special); }
 
   const Glue &glue_;
   RegisterPool &pool_;
@@ -112,9 +117,20 @@ private:
   const Site &site_;
   const hook::Fragment &fragment_;
   std::vector<const Cluster *> open_; ///< clusters that are not bound to guest registers
+  enum class Lack : uint8_t { None, Vectors, Scalars } lack_ = Lack::None; ///< of what an attempt found too little
 };
 
+/// A hook that wants more registers than the kernel has may cost occupancy.
 Result<Plan> Planner::plan() {
+  for (;;) {
+    lack_ = Lack::None;
+    auto plan = choose();
+    if (plan || lack_ == Lack::None || !(lack_ == Lack::Vectors ? pool_.growVectors() : pool_.growScalars()))
+      return plan;
+  }
+}
+
+Result<Plan> Planner::choose() {
   const analysis::WaitState &waits = *site_.waits;
   const RegSet busy = waits.busy();
   bool wait = false;
@@ -186,14 +202,14 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   plan.lanesLent = true;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
-    if (!site_.live.active.contains(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) &&
-        !excluded.contains(reg))
+    if (!needed(reg) && !excluded.contains(reg)) // the hook itself may use it: it is not needed for that long
       dead.insert(reg);
+  dead.insert(pool_.spareScalars());
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, false);
-    for (Reg reg : {Reg::M0, Reg::VccLo, Reg::VccHi})
-      if (!where &&
-          (count == 1 ? dead.contains(reg) : reg == Reg::VccLo && dead.contains(reg) && dead.contains(reg + 1))) {
+    for (Reg reg : {Reg::M0, Reg::XnackMaskLo, Reg::XnackMaskHi, Reg::VccLo, Reg::VccHi})
+      if (!where && dead.contains(reg) &&
+          (count == 1 || ((reg == Reg::VccLo || reg == Reg::XnackMaskLo) && dead.contains(reg + 1)))) {
         where = reg;
         dead.erase({reg, static_cast<uint16_t>(count)});
       }
@@ -202,7 +218,7 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
     return {};
   };
   LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
-  if (plan.lentVectors.size() < pool_.freeAccumulators().size())
+  if (!pool_.freeAccumulators().empty())
     return {};
   if (!spill_.available)
     return makeError("a vector register would have to be saved: {}", spill_.reason);
@@ -234,37 +250,43 @@ Result<Plan> Planner::attempt(bool wait) {
   const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, true);
     if (!where)
+      lack_ = Lack::Scalars;
+    if (!where)
       return makeError("no scalar register is there to keep {} in", what);
     return {};
   };
   const unsigned mask = wave64() ? 2 : 1;
   if (oneLane)
     LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
-  if (fragment_.writes.contains(Reg::Scc) && site_.live.active.contains(Reg::Scc))
+  if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc) && plantedFault() != Fault::Scc)
     LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
 
   // Vector registers.
   for (const Cluster *cluster : open_) {
     if (!isVector(cluster->regs.first))
       continue;
-    const bool mayLend = !(lane && fragment_.crossLane);
-    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, mayLend);
-    if (!to)
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
+    if (!to) {
+      lack_ = Lack::Vectors;
       return makeError("not enough vector registers for {} in a row", cluster->regs.count);
+    }
     plan.map.set(cluster->regs, *to);
   }
   const size_t lentVectors = static_cast<size_t>(std::ranges::count_if(allocation.lent(), isVector));
   const size_t accumulators = pool_.freeAccumulators().size();
-  if (lentVectors > accumulators) {
-    if (!spill_.available)
-      return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+  if (lentVectors > accumulators && !spill_.available)
+    lack_ = Lack::Vectors;
+  if (lentVectors > accumulators && !spill_.available)
+    return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+  if (lentVectors && lentVectors + 1 > accumulators && spill_.available) // one more may keep scalar registers
     LUTHIER_TRY(keep(plan.spillBase, 1, "the address of saved registers"));
-  }
+  // A hook whose lanes look at each other may write lanes that are off.
+  if (lentVectors && lane && fragment_.crossLane)
+    LUTHIER_TRY(keep(plan.vectorsExec, mask, "EXEC"));
 
   // Scalar registers.
   const auto wants = [&](Reg low, Reg high) {
-    return (fragment_.writes.contains(low) && site_.live.active.contains(low)) ||
-           (fragment_.writes.contains(high) && site_.live.active.contains(high));
+    return (fragment_.writes.contains(low) && needed(low)) || (fragment_.writes.contains(high) && needed(high));
   };
   if (wants(Reg::VccLo, Reg::VccHi))
     LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
@@ -276,12 +298,15 @@ Result<Plan> Planner::attempt(bool wait) {
     if (isAccumulator(cluster->regs.first))
       return makeError("the hook uses accumulation registers");
     const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
-    if (!to)
+    if (!to) {
+      lack_ = Lack::Scalars;
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
+    }
     plan.map.set(cluster->regs, *to);
   }
-  for (Reg reg : allocation.lent())
-    (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
+  if (plantedFault() != Fault::Placement)
+    for (Reg reg : allocation.lent())
+      (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
   if (plan.lentScalars.size() > glue_.waveSize())
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
   if (!plan.lentScalars.empty()) {
@@ -291,7 +316,11 @@ Result<Plan> Planner::attempt(bool wait) {
     if (!plan.lanes)
       if (const auto lent = lendLanes(plan, allocation, excluded); !lent)
         // The register that this reserves may be one of those just taken: all over again.
-        return pool_.reserveLastResort() ? attempt(wait) : Result<Plan>(lent.error());
+        return pool_.reserveLastResort() || (pool_.freeAccumulators().empty() && pool_.addAccumulator())
+                   ? attempt(wait)
+                   : Result<Plan>(lent.error());
+    if (plan.lanesLent && accumulators && plan.lentVectors.size() == accumulators && !plan.spillBase)
+      return makeError("a vector register would have to be saved: {}", spill_.reason);
   }
   plan.used = allocation.taken();
   return plan;
@@ -369,11 +398,11 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::WaitBoth);
     placed.waited = true;
   }
-  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+  if (site_.indexed)
     glue_.add(in, GlueOp::IndexOff);
 
   // Scalar registers that are lent, and the vector register that keeps them.
-  const unsigned lanesSlot = static_cast<unsigned>(plan_.lentVectors.size());
+  const unsigned lanesSlot = 0, firstSlot = plan_.lanesLent;
   if (plan_.lanesLent) {
     if (plan_.lanesBase)
       glue_.constant(in, *plan_.lanesBase, spill_.base);
@@ -412,8 +441,14 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::SaveExec, *plan_.exec);
     glue_.add(in, GlueOp::ExecOne);
   }
+  if (plan_.vectorsExec) {
+    glue_.add(in, GlueOp::SaveExec, *plan_.vectorsExec);
+    glue_.add(in, GlueOp::ExecAll);
+  }
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    store(in, n, plan_.lentVectors[n], plan_.spillBase);
+    store(in, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  if (plan_.vectorsExec)
+    glue_.add(in, GlueOp::RestoreExec, *plan_.vectorsExec);
   for (const InputBinding &copy : plan_.copies) {
     if (!isVector(copy.fragment))
       continue;
@@ -435,13 +470,18 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::BranchExecZero);
   }
   bool loads = false;
+  if (plan_.vectorsExec)
+    glue_.add(out, GlueOp::ExecAll);
   for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    loads |= load(out, n, plan_.lentVectors[n], plan_.spillBase);
+    loads |= load(out, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  if (plan_.vectorsExec)
+    glue_.add(out, GlueOp::RestoreExec, *plan_.vectorsExec);
   if (plan_.exec)
     glue_.add(out, GlueOp::RestoreExec, *plan_.exec);
-  if (plan_.vcc && !outputIs(Reg::VccLo))
+  // A hook that sets a half of VCC leaves the other one as it was.
+  if (plan_.vcc)
     glue_.add(out, GlueOp::RestoreVcc, *plan_.vcc);
-  if (plan_.m0 && !outputIs(Reg::M0))
+  if (plan_.m0)
     glue_.add(out, GlueOp::RestoreM0, *plan_.m0);
   if (!lane)
     LUTHIER_TRY(writeOutputs(out));
@@ -450,6 +490,8 @@ Result<PlacedSite> Writer::write() {
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
     glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
   if (plan_.lanesLent) {
+    if (plan_.lanesBase)
+      glue_.constant(out, *plan_.lanesBase, spill_.base);
     glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(out, GlueOp::ExecAll);
     loads |= load(out, lanesSlot, *plan_.lanes, plan_.lanesBase);
@@ -459,16 +501,11 @@ Result<PlacedSite> Writer::write() {
     glue_.add(out, loads && fragment_.pendingScalar ? GlueOp::WaitBoth
                    : loads                          ? GlueOp::WaitVector
                                                     : GlueOp::WaitScalar);
-  if (site_.indexed && (fragment_.vector || !plan_.lentScalars.empty()))
+  if (site_.indexed)
     glue_.add(out, GlueOp::IndexOn);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
-  for (const InputBinding &input : site_.inputs) {
-    const Reg to = plan_.map(input.fragment);
-    placed.bindings += placed.bindings.empty() ? "" : ", ";
-    placed.bindings += input.constant      ? fmt::format("{} = {:#x}", toString(to), input.value)
-                       : to == input.guest ? toString(to)
-                                           : fmt::format("{} = {}", toString(to), toString(input.guest));
-  }
+  for (const InputBinding &input : site_.inputs)
+    placed.inputs.push_back(plan_.map(input.fragment));
   return placed;
 }
 

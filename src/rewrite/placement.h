@@ -54,7 +54,7 @@ struct PlacedSite {
   std::optional<Guard> guard;
   unsigned saved = 0;
   bool waited = false;
-  std::string bindings; ///< for people: "s0 is s12, s[2:3] is 0x1000, ..."
+  std::vector<Reg> inputs; ///< where the hook finds what the site's inputs are, one by one
 
   void padBefore(const Glue &glue, unsigned waitStates); ///< in front of everything
   void padBeforeFragment(const Glue &glue, unsigned waitStates);

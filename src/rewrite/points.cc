@@ -152,4 +152,44 @@ Result<void> addPoints(const Insertion &insertion, uint32_t number,
   return {};
 }
 
+RegSet observedDead(const Cfg &cfg, const FunctionPoints &points, const analysis::Liveness &liveness,
+                    const std::vector<RegSet> &reads) {
+  RegSet observed;
+  const auto look = [&](const std::vector<uint32_t> &insertions, const analysis::LiveSets &live) {
+    for (uint32_t n : insertions)
+      observed |= reads[n] - live.active;
+  };
+  const auto looks = [&](const std::vector<uint32_t> &insertions) {
+    return std::ranges::any_of(insertions, [&](uint32_t n) { return !reads[n].empty(); });
+  };
+  if (looks(points.entry))
+    look(points.entry, liveness.atStart(0));
+  for (const auto &[edge, insertions] : points.edges)
+    if (looks(insertions))
+      look(insertions, liveness.atStart(edge.second));
+  for (auto it = points.instrs.begin(); it != points.instrs.end();) {
+    const uint32_t number = cfg.blockOf(it->first);
+    const Block &block = cfg.blocks()[number];
+    const auto end = points.instrs.upper_bound(block.last());
+    const bool any = std::any_of(it, end, [&](const auto &at) {
+      const FunctionPoints::AtInstr &here = at.second;
+      return looks(here.blockEntry) || looks(here.before) || looks(here.exit) || looks(here.instead) ||
+             looks(here.after);
+    });
+    it = end;
+    if (!any)
+      continue;
+    analysis::LiveSets behind = liveness.atEnd(number);
+    liveness.walk(number, [&](const Instr &instr, const analysis::LiveSets &live) {
+      if (const auto at = points.instrs.find(cfg.indexOf(instr)); at != points.instrs.end()) {
+        for (const auto *list : {&at->second.blockEntry, &at->second.before, &at->second.exit, &at->second.instead})
+          look(*list, live);
+        look(at->second.after, behind);
+      }
+      behind = live;
+    });
+  }
+  return observed;
+}
+
 } // namespace luthier::rewrite

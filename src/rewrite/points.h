@@ -1,6 +1,7 @@
 // Where insertions go: each request as points of functions' code.
 #pragma once
 
+#include "analysis/liveness.h"
 #include "analysis/program.h"
 #include "rewrite/rewriter.h"
 
@@ -28,6 +29,12 @@ struct FunctionPoints {
 Result<void> addPoints(const Insertion &insertion, uint32_t number,
                        const std::vector<const analysis::Function *> &functions, std::vector<FunctionPoints> &points,
                        uint32_t &places);
+
+/// Registers that hooks at these points look at although the guest does not need them there any more. Nobody may use
+/// them as spare ones, anywhere: a hook would see what another one left. `reads` are the guest's registers that an
+/// insertion is given.
+RegSet observedDead(const analysis::Cfg &cfg, const FunctionPoints &points, const analysis::Liveness &liveness,
+                    const std::vector<RegSet> &reads);
 
 /// The instruction that an insertion's arguments refer to; the function's first one for entries.
 const Instr *instrOf(const Insertion &insertion, const std::vector<const analysis::Function *> &functions);

@@ -4,6 +4,8 @@
 #include "rewrite/argument.h"
 #include "rewrite/entry.h"
 #include "rewrite/function_writer.h"
+#include "rewrite/note.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <cstring>
@@ -37,6 +39,7 @@ struct Rewriter::Impl {
   std::unique_ptr<analysis::CallGraph> graph;                         ///< built when a kernel that calls asks for it
   std::map<const void *, std::unique_ptr<PreparedFragment>> prepared; ///< by fragment
   std::vector<std::pair<const object::Symbol *, const object::Symbol *>> overlaps;
+  std::optional<object::Metadata> metadata; ///< read when first needed
 
   struct PerWaveSize {
     std::unique_ptr<isa::Decoder> decoder;
@@ -55,15 +58,18 @@ struct Rewriter::Impl {
 /// One run of rewrite(), step by step.
 class VariantBuilder {
 public:
-  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions)
+  /// `refused`: reasons why insertions are not to be tried, by number; empty for the others.
+  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions,
+                 const std::vector<std::string> &refused)
       : rewriter_(rewriter), object_(rewriter.object), target_(object_.target()), kernel_(kernel),
-        insertions_(insertions) {}
+        insertions_(insertions), refused_(refused) {}
 
   Result<Rewrite> build();
 
 private:
   Result<void> prepareInsertions();
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  EntryNeeds entryNeeds();
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
@@ -71,6 +77,7 @@ private:
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
   RegSet touched() const;
+  RegSet guestReads(uint32_t insertion) const;
   Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                       uint64_t code) const;
 
@@ -79,6 +86,7 @@ private:
   const isa::Target &target_;
   const object::Symbol &kernel_;
   std::span<const Insertion> insertions_;
+  const std::vector<std::string> &refused_;
 
   Rewrite result_;
   std::vector<const analysis::Function *> functions_;
@@ -157,11 +165,12 @@ Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, 
 Result<void> VariantBuilder::prepareInsertions() {
   result_.sites.resize(insertions_.size());
   prepared_.resize(insertions_.size());
-  result_.variant.notes.resize(insertions_.size());
   points_.resize(functions_.size());
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
     const auto prepare = [&]() -> Result<void> {
+      if (!refused_[n].empty())
+        return makeError("{}", refused_[n]);
       if (insertion.module) {
         const hook::Hook *hook = insertion.module->findHook(insertion.hook);
         if (!hook)
@@ -169,8 +178,11 @@ Result<void> VariantBuilder::prepareInsertions() {
         if (insertion.arguments.size() != hook->parameters.size())
           return makeError("it takes {} arguments, {} are given", hook->parameters.size(), insertion.arguments.size());
         const Instr *instr = instrOf(insertion, functions_);
-        if (!instr)
+        if (!instr) { // there is no such point: what follows knows best why
+          uint32_t none = 0;
+          LUTHIER_TRY(addPoints(insertion, n, functions_, points_, none));
           return makeError("no instruction starts at {:#x}", insertion.address);
+        }
         for (size_t a = 0; a < insertion.arguments.size(); ++a)
           prepared_[n].arguments.push_back(LUTHIER_TRY(resolveOne(insertion, a, *instr)));
         if (!insertion.result.empty()) {
@@ -209,9 +221,28 @@ RegSet VariantBuilder::touched() const {
   return set & sure;
 }
 
+/// Registers of the guest that a hook is given; EXEC is there in any case.
+RegSet VariantBuilder::guestReads(uint32_t n) const {
+  RegSet reads;
+  if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+    return reads;
+  for (const ResolvedArgument &argument : prepared_[n].arguments)
+    for (const ResolvedArgument::Part &part : argument.parts)
+      for (const Word &word : part.words)
+        if (!word.constant)
+          reads.insert(word.reg);
+  for (const hook::Port &port : prepared_[n].fragment->fragment->inputs)
+    if (port.kind == hook::Port::Kind::Register)
+      reads.insert(port.guest);
+  reads.erase({Reg::ExecLo, 2});
+  return reads;
+}
+
 /// What the hooks ask for that only the start of a wave can give.
-Result<void> VariantBuilder::planEntry() {
+EntryNeeds VariantBuilder::entryNeeds() {
   EntryNeeds needs;
+  waveOffsets_.clear();
+  blockModules_.clear();
   const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
     const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
     if (waveOffsets_.contains(key))
@@ -239,10 +270,39 @@ Result<void> VariantBuilder::planEntry() {
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
-  entry_ =
-      LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
-                              needs, rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
-  return {};
+  return needs;
+}
+
+/// Plans the entry. What there is no room for is refused, kind by kind, until the rest fits.
+Result<void> VariantBuilder::planEntry() {
+  using Kind = hook::Port::Kind;
+  const RegisterPool untouched = *pool_;
+  const auto attempt = [&]() -> Result<void> {
+    *pool_ = untouched;
+    entry_ =
+        LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
+                                entryNeeds(), rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+    return {};
+  };
+  auto planned = attempt();
+  for (const Kind kind : {Kind::WaveVariable, Kind::LaunchBlock, Kind::Launch}) {
+    if (planned)
+      return planned;
+    for (size_t n = 0; n < insertions_.size(); ++n) {
+      if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
+        continue;
+      const bool asks =
+          std::ranges::find(prepared_[n].fragment->fragment->inputs, kind, &hook::Port::kind) !=
+              prepared_[n].fragment->fragment->inputs.end() ||
+          (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
+             return argument.launch.has_value();
+           }));
+      if (asks)
+        result_.sites[n].rejected = planned.error().message();
+    }
+    planned = attempt();
+  }
+  return planned;
 }
 
 /// Connects a fragment's ports at a place. Arguments of an exit refer to the instruction that is there.
@@ -356,6 +416,8 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          },
                          .pointedTo = {},
                          .accounts = result_.sites,
+                         .describe = [this](uint32_t n, const Site &site,
+                                            const PlacedSite &placed) { return noteOf(insertions_[n], site, placed); },
                          .notes = result_.variant.notes};
   std::optional<analysis::ProgramLiveness> across;
   analysis::CallWaits callWaits(*rewriter_.program);
@@ -369,18 +431,28 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     if (anywhere)
       across = LUTHIER_TRY(analysis::ProgramLiveness::compute(*rewriter_.program, *graph, kernel_));
   }
+  std::vector<RegSet> reads;
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    reads.push_back(guestReads(n));
+  std::optional<analysis::Liveness> own; // of the only function, where nothing is called
+  std::vector<const analysis::Liveness *> livenessOf(functions_.size());
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
-    std::optional<analysis::Liveness> own;
+    if (points_[n].empty())
+      continue;
+    if (across)
+      livenessOf[n] = across->of(function.symbol());
+    else
+      livenessOf[n] = &own.emplace(analysis::Liveness::compute(function.cfg()));
+    if (!livenessOf[n])
+      return makeError("nothing is known of the registers of {}", function.symbol().name);
+    pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
+  }
+  for (size_t n = 0; n < functions_.size(); ++n) {
+    const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
-    const analysis::Liveness *liveness = nullptr;
-    if (!points_[n].empty()) {
-      if (across)
-        liveness = across->of(function.symbol());
-      else
-        liveness = &own.emplace(analysis::Liveness::compute(function.cfg()));
-      if (!liveness)
-        return makeError("nothing is known of the registers of {}", function.symbol().name);
+    const analysis::Liveness *liveness = livenessOf[n];
+    if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
     }
     FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
@@ -416,8 +488,9 @@ Result<Rewrite> VariantBuilder::build() {
   descriptor_ = LUTHIER_TRY(object_.descriptor(kernel_));
   if (descriptor_.preloadLength())
     return makeError("{}: arguments that are preloaded into registers are not supported yet", kernel_.name);
-  const object::Metadata metadata = LUTHIER_TRY(object_.metadata());
-  if (const object::KernelMetadata *found = metadata.kernel(kernel_.name))
+  if (!rewriter_.metadata) // it is of all kernels: read once
+    rewriter_.metadata = LUTHIER_TRY(object_.metadata());
+  if (const object::KernelMetadata *found = rewriter_.metadata->kernel(kernel_.name))
     metadata_ = *found;
   tools_ = LUTHIER_TRY(rewriter_.forWaveSize(descriptor_.waveSize(target_)));
   functions_ = LUTHIER_TRY(rewriter_.functionsOf(kernel_));
@@ -436,8 +509,10 @@ Result<Rewrite> VariantBuilder::build() {
   allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_, metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
+  for (SiteAccount &site : result_.sites)
+    site.late = site.rejected.empty();
   if (const auto can = canSpill(target_, descriptor_); can)
     spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};
   else
@@ -454,6 +529,7 @@ Result<Rewrite> VariantBuilder::build() {
     if (!insertions_[n].module && site.rejected.empty())
       site.places = 1;
     site.placed = site.rejected.empty();
+    site.late &= !site.placed;
   }
   return std::move(result_);
 }
@@ -515,6 +591,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  if (plantedFault() == Fault::Descriptor)
+    descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
@@ -543,17 +621,48 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &obj
                                                    LaunchBlocks blocks) {
   if (!object.hasTarget())
     return makeError("{}: the target {} is not known", object.origin(), object.targetId());
-  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}});
+  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}, {}});
   impl->program = LUTHIER_TRY(analysis::Program::create(object));
   impl->overlaps = object.overlaps();
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));
 }
 
+namespace {
+
+/// Hook and place, for messages.
+std::string describe(const Insertion &insertion, const object::Symbol &kernel) {
+  const std::string_view function = insertion.function ? insertion.function->name : kernel.name;
+  std::string text = insertion.hook.empty() ? std::string() : fmt::format("hook {}, ", insertion.hook);
+  text += toString(insertion.position);
+  if (insertion.position < Position::FunctionEntry)
+    text += fmt::format(" at {:#x}", insertion.address);
+  if (insertion.position == Position::Edge)
+    text += fmt::format(" to {:#x}", insertion.edgeTo);
+  return fmt::format("{} of {}", text, function);
+}
+
+} // namespace
+
 Result<Rewrite> Rewriter::rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions) {
-  auto result = VariantBuilder(*impl_, kernel, insertions).build();
-  if (!result)
-    return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
-  return result;
+  // An insertion may turn out to be impossible when part of it is in the code already, an instruction that it replaces
+  // is gone, or the entry has been made for it: then all over again, without it.
+  std::vector<std::string> refused(insertions.size());
+  for (;;) {
+    auto result = VariantBuilder(*impl_, kernel, insertions, refused).build();
+    if (!result)
+      return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
+    bool again = false;
+    for (size_t n = 0; n < insertions.size(); ++n) {
+      SiteAccount &site = result->sites[n];
+      again |= site.late;
+      if (site.rejected.empty())
+        continue;
+      refused[n] = site.reason = site.rejected;
+      site.rejected = fmt::format("{}: {}", describe(insertions[n], kernel), site.reason);
+    }
+    if (!again)
+      return result;
+  }
 }
 
 analysis::Program &Rewriter::program() { return *impl_->program; }

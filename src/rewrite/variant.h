@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace luthier::rewrite {
@@ -44,7 +45,10 @@ struct CodeRange {
   uint64_t offset = 0, size = 0; ///< in Variant::code
   uint64_t original = 0;         ///< address in the file of the instruction it belongs to
   uint32_t site = UINT32_MAX;    ///< number of the insertion in the request, for Glue and Fragment
+  uint32_t note = UINT32_MAX;    ///< number in Variant::notes, the same for all ranges of a place
 };
+
+std::string_view toString(CodeRange::Kind kind);
 
 /// A tool's variable that the code refers to.
 struct UsedVariable {
@@ -70,7 +74,7 @@ struct Variant {
   std::vector<CodeRelocation> relocations; ///< ascending
   std::vector<NewFunction> functions;
   std::vector<CodeRange> ranges;  ///< ascending, without holes
-  std::vector<std::string> notes; ///< per site: hook and where its arguments are, for people
+  std::vector<std::string> notes; ///< per place: hook and where its arguments are, for people
   std::vector<UsedVariable> variables;
   object::KernelDescriptor descriptor; ///< all but entryOffset, which depends on where it is put
   object::KernelMetadata metadata;

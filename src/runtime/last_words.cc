@@ -4,13 +4,18 @@
 #include "support/thread.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <thread>
 #include <unistd.h>
+
+extern "C" void luthierFlush();
 
 namespace luthier::runtime {
 
@@ -25,30 +30,37 @@ constexpr int kSnapshotShare = 20; ///< writing snapshots takes at most one part
 constexpr char kLockHeld = 1;      ///< the signal is abort, by a thread that has the lock of tools
 int wake[2] = {-1, -1}, done[2] = {-1, -1};
 pid_t owner = 0;
+std::atomic<pid_t> watcher = 0; ///< the thread that was started for this
+
+/// Has the report written by the thread, and waits a moment for it. May be called from a signal handler, whatever it
+/// has interrupted: the allocator or a tool may be locked by the very thread that calls.
+void finishElsewhere(char byte) {
+  // A child that was forked has no thread to wake; and the thread does not wait for itself.
+  if (getpid() != owner || gettid() == watcher)
+    return;
+  if (write(wake[1], &byte, 1) != 1)
+    return;
+  pollfd ready{done[0], POLLIN, 0};
+  while (poll(&ready, 1, static_cast<int>(kPatience.count())) < 0 && errno == EINTR)
+    ;
+}
 
 // A handler must not allocate, as the ordinary models of thread-local storage may.
 [[gnu::tls_model("initial-exec")]] thread_local volatile sig_atomic_t waiting = 0, deferred = 0;
 
 void onSignal(int signal) {
-  // A child that was forked has no thread to wake.
-  if (getpid() == owner) {
-    if (waiting && signal != SIGABRT) { // nobody can hold back abort
-      deferred = signal;
-      return;
-    }
-    const char byte = waiting ? kLockHeld : 0;
-    if (write(wake[1], &byte, 1) == 1) {
-      pollfd ready{done[0], POLLIN, 0};
-      while (poll(&ready, 1, static_cast<int>(kPatience.count())) < 0 && errno == EINTR)
-        ;
-    }
+  if (getpid() == owner && waiting && signal != SIGABRT) { // nobody can hold back abort
+    deferred = signal;
+    return;
   }
+  finishElsewhere(waiting ? kLockHeld : 0);
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
 
 void run() {
   becomeInternalThread("luthier-end");
+  watcher = gettid();
   std::chrono::milliseconds interval = kSnapshotInterval;
   for (;;) {
     pollfd ready{wake[0], POLLIN, 0};
@@ -91,6 +103,9 @@ EndWaits::~EndWaits() {
 void watchForTheEnd() {
   owner = getpid();
   std::atexit([] { ToolHost::instance().finish({}); });
+  if (const auto registerFlush =
+          reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush"))) // libluthier-exit.so
+    registerFlush(&luthierFlush);
   if (pipe2(wake, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
     return;
   // The application's threads handle its signals, not this one, from its very start.
@@ -112,4 +127,5 @@ void watchForTheEnd() {
 
 } // namespace luthier::runtime
 
-extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::ToolHost::instance().finish({}); }
+// _exit is called by signal handlers, too.
+extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::finishElsewhere(0); }

@@ -85,6 +85,8 @@ uint64_t Tool::number(const std::string &name, uint64_t byDefault, const std::st
 
 void Tool::warn(const std::string &message) { ToolHost::instance().warn(message); }
 
+void Tool::lost(uint64_t records) { ToolHost::instance().addLost(records); }
+
 unsigned Tool::gpus() const { return static_cast<unsigned>(ToolHost::instance().memory().agents().size()); }
 
 namespace {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <regex.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -53,8 +54,8 @@ void ToolHost::fail(const std::string &message) {
   log::error("ending the application, as --strict asks");
   finished_ = true;
   write(results(), true);
-  ended_ = true; // _exit may be ours, which would finish once more
-  _exit(1);
+  ended_ = true;
+  syscall(SYS_exit_group, 1);
 }
 
 void ToolHost::warn(const std::string &message) {
@@ -385,6 +386,7 @@ ToolHost::Results ToolHost::results() {
   for (const auto &kernel : accounts_)
     results.account.kernels.push_back(kernel->now());
   results.account.seconds = seconds_;
+  results.account.recordsLost = lost_;
   std::lock_guard lock(messagesMutex_);
   results.account.messages = messages_;
   return results;

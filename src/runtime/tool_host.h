@@ -58,6 +58,7 @@ public:
   std::string option(const std::string &name, const std::string &byDefault, const std::string &help);
   const std::vector<ToolOption> &options() const { return options_; }
   void warn(const std::string &message);
+  void addLost(uint64_t records) { lost_ += records; }
   ToolMemory &memory() { return memory_; }
   HookModules &modules() { return modules_; }
 
@@ -109,6 +110,7 @@ private:
   std::vector<std::unique_ptr<LoadedTool>> tools_;
   std::unordered_map<uint64_t, std::shared_ptr<ObjectView>> objects_; ///< by number of the captured code
   std::vector<std::shared_ptr<KernelAccount>> accounts_;
+  uint64_t lost_ = 0; ///< records, as tools say
   double seconds_ = 0;
   std::atomic<bool> finished_ = false; ///< tools are not called any more
   std::atomic<bool> ended_ = false;    ///< the report is written

@@ -4,6 +4,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -67,6 +70,17 @@ Result<void> replaceFile(const std::string &path, std::string_view contents) {
     return {};
   ::unlink(temporary.c_str());
   return cannotWrite(path, failed);
+}
+
+Result<std::string> readFile(const std::string &path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error))
+    return makeErrorCode(EISDIR, "{}: {}", path, std::strerror(EISDIR));
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return makeErrorCode(errno, "{}: {}", path, std::strerror(errno));
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 } // namespace luthier

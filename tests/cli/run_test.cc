@@ -1,20 +1,13 @@
 // The `luthier` program from outside: what the shell, a script or a CI job sees of it.
-//
-// The program is copied into a folder of its own with an empty libhsakmt.so.1, which nothing here loads: these tests
-// are about the launching, not about the virtual GPU.
 
 #include <csignal>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/gpu_detect.h"
-#include "temp_folder.h"
+#include "installed_luthier.h"
 
 namespace luthier::cli {
 namespace {
@@ -25,56 +18,10 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-struct Outcome {
-  int status = 0; // as of waitpid
-  std::string out, err;
-
-  int exitCode() const { return WIFEXITED(status) ? WEXITSTATUS(status) : -1; }
-};
-
-std::string slurp(const std::filesystem::path &file) {
-  std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
-}
-
-class Run : public testing::Test {
-protected:
-  void SetUp() override {
-    std::filesystem::create_directories(prefix_.path() / "bin");
-    std::filesystem::copy_file(LUTHIER_PROGRAM, prefix_.path() / "bin/luthier");
-    thunkFolder_ = prefix_.write("lib/vgpu/libhsakmt.so.1", "").parent_path();
-    std::filesystem::copy_file(LUTHIER_PROBE, prefix_.path() / "bin/probe");
-    std::filesystem::copy_file(LUTHIER_SHIM, thunkFolder_ / "libluthier-kfd-shim.so");
-    for (const char *name : {"LUTHIER_VGPU_GPUS", "LUTHIER_VGPU_STATS", "LUTHIER_VGPU_THREADS", "LUTHIER_LOG",
-                             "ROCM_TARGET_LST", "LD_PRELOAD"})
-      unsetenv(name);
-  }
-
-  // Runs `luthier arguments...` through the shell, which does the quoting; exec, so that signals show.
-  Outcome luthier(const std::string &arguments) const {
-    std::filesystem::path out = prefix_.path() / "out", err = prefix_.path() / "err";
-    std::string line = "exec " + (prefix_.path() / "bin/luthier").string() + " " + arguments + " >" + out.string() +
-                       " 2>" + err.string();
-    pid_t child = fork();
-    if (child == 0) {
-      execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
-      _exit(111);
-    }
-    Outcome outcome;
-    waitpid(child, &outcome.status, 0);
-    outcome.out = slurp(out);
-    outcome.err = slurp(err);
-    return outcome;
-  }
-
-  std::string probe() const { return (prefix_.path() / "bin/probe").string(); }
-
-  TempFolder prefix_;
-  std::filesystem::path thunkFolder_;
-};
+class Run : public InstalledLuthier {};
 
 TEST_F(Run, PreservesExitCodeAndOutput) {
-  Outcome outcome = luthier("run --gpu gfx90a -- sh -c 'echo out; echo err >&2; exit 42'");
+  ShellOutcome outcome = luthier("run --gpu gfx90a -- sh -c 'echo out; echo err >&2; exit 42'");
   EXPECT_EQ(outcome.exitCode(), 42);
   EXPECT_EQ(outcome.out, "out\n");
   EXPECT_EQ(outcome.err, "err\n");
@@ -82,14 +29,14 @@ TEST_F(Run, PreservesExitCodeAndOutput) {
 
 TEST_F(Run, PreservesSignals) {
   for (int signal : {SIGTERM, SIGKILL, SIGSEGV, SIGABRT}) {
-    Outcome outcome = luthier("run --gpu gfx90a -- sh -c 'ulimit -c 0; kill -" + std::to_string(signal) + " $$'");
+    ShellOutcome outcome = luthier("run --gpu gfx90a -- sh -c 'ulimit -c 0; kill -" + std::to_string(signal) + " $$'");
     ASSERT_TRUE(WIFSIGNALED(outcome.status)) << signal;
     EXPECT_EQ(WTERMSIG(outcome.status), signal);
   }
 }
 
 TEST_F(Run, PassesArgumentsUntouched) {
-  Outcome outcome = luthier("run --gpu gfx90a -- printf '<%s>' --gpu '' 'a b' -- --help");
+  ShellOutcome outcome = luthier("run --gpu gfx90a -- printf '<%s>' --gpu '' 'a b' -- --help");
   EXPECT_EQ(outcome.exitCode(), 0);
   EXPECT_EQ(outcome.out, "<--gpu><><a b><--><--help>");
 }
@@ -100,9 +47,9 @@ TEST_F(Run, PassesStandardInput) {
 }
 
 TEST_F(Run, SetsTheEnvironment) {
-  Outcome outcome = luthier("run --gpu gfx90a,gfx90a --threads 2 --stats " + (prefix_.path() / "s.json").string() +
-                            " -- sh -c 'echo $LUTHIER_VGPU_GPUS $LUTHIER_VGPU_THREADS $LUTHIER_VGPU_STATS "
-                            "$LD_LIBRARY_PATH'");
+  ShellOutcome outcome = luthier("run --gpu gfx90a,gfx90a --threads 2 --stats " + (prefix_.path() / "s.json").string() +
+                                 " -- sh -c 'echo $LUTHIER_VGPU_GPUS $LUTHIER_VGPU_THREADS $LUTHIER_VGPU_STATS "
+                                 "$LD_LIBRARY_PATH'");
   EXPECT_THAT(outcome.out,
               StartsWith("gfx90a,gfx90a 2 " + (prefix_.path() / "s.json").string() + " " + thunkFolder_.string()));
   EXPECT_TRUE(std::filesystem::exists(prefix_.path() / "s.json"));
@@ -118,40 +65,40 @@ TEST_F(Run, WorksFromAnInstallation) {
 TEST_F(Run, WithoutAGpuSaysSoInOneLine) {
   if (realGpuPresent())
     GTEST_SKIP() << "this machine has an AMD GPU";
-  Outcome outcome = luthier("run -- sh -c 'echo $LUTHIER_VGPU_GPUS'");
+  ShellOutcome outcome = luthier("run -- sh -c 'echo $LUTHIER_VGPU_GPUS'");
   EXPECT_EQ(outcome.out, "gfx90a\n");
   EXPECT_EQ(outcome.err, "luthier: no AMD GPU found; running on a virtual gfx90a\n");
 }
 
 TEST_F(Run, GpusAreInheritedFromTheEnvironment) {
   setenv("LUTHIER_VGPU_GPUS", "gfx90a,gfx90a", 1);
-  Outcome outcome = luthier("run -- sh -c 'echo $LUTHIER_VGPU_GPUS'");
+  ShellOutcome outcome = luthier("run -- sh -c 'echo $LUTHIER_VGPU_GPUS'");
   EXPECT_EQ(outcome.out, "gfx90a,gfx90a\n");
   EXPECT_THAT(outcome.err, IsEmpty());
 }
 
 TEST_F(Run, UnknownGpu) {
-  Outcome outcome = luthier("run --gpu gfx90a,gfx77 -- true");
+  ShellOutcome outcome = luthier("run --gpu gfx90a,gfx77 -- true");
   EXPECT_EQ(outcome.exitCode(), 125);
   EXPECT_EQ(outcome.err, "luthier: error: unknown GPU 'gfx77'; known: gfx90a\n");
 }
 
 TEST_F(Run, ApplicationNotFound) {
   for (const char *name : {"no-such-application", "./no-such-application"}) {
-    Outcome outcome = luthier(std::string("run --gpu gfx90a -- ") + name);
+    ShellOutcome outcome = luthier(std::string("run --gpu gfx90a -- ") + name);
     EXPECT_EQ(outcome.exitCode(), 127);
     EXPECT_EQ(outcome.err, std::string("luthier: error: cannot run ") + name + ": not found\n");
   }
 }
 
 TEST_F(Run, ApplicationNotExecutable) {
-  Outcome outcome = luthier("run --gpu gfx90a -- /etc/passwd");
+  ShellOutcome outcome = luthier("run --gpu gfx90a -- /etc/passwd");
   EXPECT_EQ(outcome.exitCode(), 126);
   EXPECT_EQ(outcome.err, "luthier: error: cannot run /etc/passwd: Permission denied\n");
 }
 
 TEST_F(Run, StatsFileThatCannotBeCreated) {
-  Outcome outcome = luthier("run --gpu gfx90a --stats /no/such/folder/s.json -- echo started");
+  ShellOutcome outcome = luthier("run --gpu gfx90a --stats /no/such/folder/s.json -- echo started");
   EXPECT_EQ(outcome.exitCode(), 125);
   EXPECT_THAT(outcome.out, IsEmpty());
   EXPECT_EQ(outcome.err, "luthier: error: cannot create /no/such/folder/s.json: No such file or directory\n");
@@ -159,7 +106,7 @@ TEST_F(Run, StatsFileThatCannotBeCreated) {
 
 TEST_F(Run, MissingThunk) {
   std::filesystem::remove(thunkFolder_ / "libhsakmt.so.1");
-  Outcome outcome = luthier("run --gpu gfx90a -- true");
+  ShellOutcome outcome = luthier("run --gpu gfx90a -- true");
   EXPECT_EQ(outcome.exitCode(), 125);
   EXPECT_THAT(outcome.err, HasSubstr("libhsakmt.so.1"));
 }
@@ -167,7 +114,7 @@ TEST_F(Run, MissingThunk) {
 TEST_F(Run, WrongUsage) {
   for (const char *arguments : {"", "run", "run --", "run --gpu", "run --threads 0 -- true", "run --threads x -- true",
                                 "run --no-such-option -- true", "no-such-command", "version extra"}) {
-    Outcome outcome = luthier(arguments);
+    ShellOutcome outcome = luthier(arguments);
     EXPECT_EQ(outcome.exitCode(), 2) << arguments;
     EXPECT_THAT(outcome.err, StartsWith("luthier: error: ")) << arguments;
     EXPECT_THAT(outcome.out, IsEmpty()) << arguments;
@@ -186,7 +133,7 @@ TEST_F(Run, HelpEverywhere) {
 TEST_F(Run, Version) { EXPECT_EQ(luthier("version").out, "luthier " LUTHIER_VERSION "\nvirtual GPUs: gfx90a\n"); }
 
 TEST_F(Run, ShimAnswersTheProbesOfRocminfo) {
-  Outcome outcome = luthier("run --gpu gfx90a -- " + probe());
+  ShellOutcome outcome = luthier("run --gpu gfx90a -- " + probe());
   EXPECT_EQ(outcome.exitCode(), 0);
   EXPECT_THAT(outcome.out, Not(HasSubstr(": no")));
   EXPECT_THAT(outcome.out, HasSubstr("initstate: yes"));
@@ -199,7 +146,7 @@ TEST_F(Run, ShimAnswersInChildrenToo) {
 TEST_F(Run, AgentEnumeratorListsTheVirtualGpus) {
   if (std::system("command -v rocm_agent_enumerator >/dev/null") != 0)
     GTEST_SKIP() << "rocm_agent_enumerator is not installed";
-  Outcome outcome = luthier("run --gpu gfx90a,gfx90a -- rocm_agent_enumerator");
+  ShellOutcome outcome = luthier("run --gpu gfx90a,gfx90a -- rocm_agent_enumerator");
   EXPECT_EQ(outcome.out, "gfx000\ngfx90a\ngfx90a\n");
 }
 

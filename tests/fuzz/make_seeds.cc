@@ -3,6 +3,7 @@
 #include "object/bundle.h"
 #include "object/container.h"
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -47,6 +48,35 @@ void cutObject(const fs::path &file, const fs::path &out) {
   }
 }
 
+/// A hostcall buffer with one packet that prints, and one that asks for another service (tests/fuzz/fuzz_hostcall.cc).
+void makeHostcallSeeds(const fs::path &out) {
+  const auto packet = [](uint64_t next, uint64_t mask, uint32_t service, const std::vector<uint64_t> &words) {
+    std::string bytes;
+    const auto add = [&](const auto &value) { bytes.append(reinterpret_cast<const char *>(&value), sizeof value); };
+    add(next);
+    add(mask);
+    add(service);
+    add(uint32_t{1});
+    for (size_t n = 0; n < 16; ++n)
+      add(n < words.size() ? words[n] : 0);
+    return bytes;
+  };
+  const auto word = [](const char(&text)[9]) {
+    uint64_t value;
+    memcpy(&value, text, 8);
+    return value;
+  };
+  const uint64_t wholeMessage = 3 | 5 << 5;
+  const std::string print = packet(0, 1, 2, {wholeMessage, 0, word("%5d %-.3"), word("s %g %p\n"), 0, 42});
+  const std::string other = packet(1, 3, 7, {1, 2, 3});
+  const std::string top("\1\0\0\0\0\0\0\0", 8);
+  writeText(out / "hostcall" / "print", std::string("\1\0", 2) + other + print + top);
+  writeText(out / "hostcall" / "circle", std::string("\1\0", 2) + packet(1, 1, 7, {}) + packet(1, 1, 7, {}) + top);
+  for (const char *format : {"%+08.3f|%#x|%*.*s|%lc", "%hhd %lld %zu %Lg %a", "%s%n%%%c%p%99999999d"})
+    writeText(out / "hostcall" / std::to_string(std::hash<std::string_view>()(format)),
+              std::string(format) + std::string(200, '\0'));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -75,5 +105,6 @@ int main(int argc, char **argv) {
   for (const char *text :
        {"gfx90a", "gfx90a:sramecc+:xnack-", "gfx906+sram-ecc-xnack", "gfx9-generic:xnack+", "gfx1100"})
     writeText(out / "target_id" / std::to_string(n++), text);
+  makeHostcallSeeds(out);
   return failures == 0 ? 0 : 1;
 }

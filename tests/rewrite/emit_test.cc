@@ -188,8 +188,8 @@ TEST_F(EmitTest, MapGoesBackAndForth) {
   std::vector<Variant> variants = copiesOf(original_.object);
   Variant &first = variants[0];
   first.ranges = {{CodeRange::Kind::Entry, 0, 4, first.kernel->address},
-                  {CodeRange::Kind::Glue, 4, 4, first.kernel->address, 1},
-                  {CodeRange::Kind::Fragment, 8, 4, first.kernel->address, 1},
+                  {CodeRange::Kind::Glue, 4, 4, first.kernel->address, 7, 1},
+                  {CodeRange::Kind::Fragment, 8, 4, first.kernel->address, 7, 1},
                   {CodeRange::Kind::Original, 12, first.code.size() - 12, first.kernel->address}};
   first.notes = {"nothing", "count(v3)"};
   const File merged(must(emitMerged(original_.object, variants)));

@@ -85,5 +85,17 @@ TEST_F(ReplaceFile, FailuresNameTheFileAndLeaveTheOldOne) {
   EXPECT_EQ(files(), 0u);
 }
 
+TEST_F(ReplaceFile, WhatIsWrittenCanBeRead) {
+  ASSERT_TRUE(replaceFile(path("a"), std::string_view("t\0wo", 4)));
+  const auto text = readFile(path("a"));
+  ASSERT_TRUE(text);
+  EXPECT_EQ(*text, std::string_view("t\0wo", 4));
+  for (const std::string &missing : {folder_.string(), path("missing")}) {
+    const auto nothing = readFile(missing);
+    ASSERT_FALSE(nothing);
+    EXPECT_THAT(nothing.error().message(), HasSubstr(missing));
+  }
+}
+
 } // namespace
 } // namespace luthier

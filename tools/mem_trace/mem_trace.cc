@@ -70,12 +70,13 @@ public:
       for (unsigned n = 0; n < 10'000 && !stopped_; ++n)
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
-    if (fd_ < 0)
-      return;
     const uint64_t lost = ring_ ? std::atomic_ref(ring_->lost).load() : 0;
     write(format::Writer::totals({records_, lost, stopped_ || !ring_}));
     for (const Site &site : sites_)
       report().row(site.kernel, site.pc, site.text, site.access, site.bytes, site.executed, site.lanes);
+    if (!failed_.empty())
+      warn(failed_);
+    luthier::Tool::lost(lost);
     if (lost)
       warn(std::to_string(lost) + " of " + std::to_string(lost + records_) +
            " accesses were lost: take a larger ring (mem_trace.slots), or let kernels wait (mem_trace.wait)");
@@ -184,7 +185,7 @@ private:
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0) {
-        warn(path_ + ": " + std::strerror(errno) + ": the trace ends here");
+        failed_ = path_ + ": " + std::strerror(errno) + ": the trace ends there";
         ::close(fd_);
         fd_ = -1;
         return;
@@ -194,11 +195,12 @@ private:
   }
 
   std::string path_ = option("file", "mem_trace.bin", "file that the trace is written to");
-  uint64_t slots_ = number("slots", 16384, "records that wait to be written, at most (552 bytes each)");
+  uint64_t slots_ = number("slots", 16384, "records that wait to be written, at most (536 bytes each)");
   uint32_t tries_ = flag("wait", "kernels wait for room instead of losing records") ? UINT32_MAX : 0;
 
   std::mutex mutex_; ///< guards what follows
   int fd_ = -1;
+  std::string failed_; ///< why the trace could not be written any further
   uint64_t kernels_ = 0, records_ = 0;
   std::vector<Site> sites_;
 

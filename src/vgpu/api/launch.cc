@@ -135,7 +135,8 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
               .dynamicLds = options.dynamicLds,
               .sharedAperture = device_->config().sharedApertureBase,
               .privateAperture = device_->config().privateApertureBase,
-              .queue = queue_},
+              .queue = queue_,
+              .hostcallBuffer = reinterpret_cast<uintptr_t>(options.hostcallBuffer)},
              kernarg);
   const DispatchPacket packet{.workgroup = {launch.workgroup[0], launch.workgroup[1], launch.workgroup[2]},
                               .grid = {grid.x, grid.y, grid.z},

@@ -59,6 +59,8 @@ void fillHidden(const Kernel &kernel, const HiddenValues &values, std::span<std:
       value = values.sharedAperture >> 32;
     else if (kind == "queue_ptr")
       value = values.queue;
+    else if (kind == "hostcall_buffer")
+      value = values.hostcallBuffer;
     else
       continue;
     memcpy(kernarg.data() + argument.offset, &value, std::min<size_t>(argument.size, sizeof value));

@@ -21,6 +21,7 @@ struct HiddenValues {
   uint32_t dynamicLds = 0;
   uint64_t sharedAperture = 0, privateAperture = 0;
   uint64_t queue = 0;
+  uint64_t hostcallBuffer = 0;
 };
 
 /// Writes the kernel's hidden arguments into its argument block (AMDGPUUsage, "Code Object V5 Kernel Argument Metadata

@@ -1,0 +1,245 @@
+// `luthier instrument FILE`: hooks put into kernels of a file, without running it; the result is a code object that
+// takes the original's place.
+
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "cli/code_file.h"
+#include "cli/command.h"
+#include "cli/site_spec.h"
+#include "rewrite/emit.h"
+#include "support/demangle.h"
+#include "support/file.h"
+#include "support/log.h"
+
+namespace luthier::cli {
+
+namespace {
+
+struct InstrumentOptions {
+  std::string file, target, kernel, hooks, output;
+  std::vector<std::string> at;
+  bool keepGoing = false, verbose = false;
+};
+
+/// Reasons and places are listed up to here; the numbers count all.
+constexpr size_t kMostListed = 10;
+
+class Instrumenting {
+public:
+  explicit Instrumenting(const InstrumentOptions &options) : options_(options) {}
+
+  Result<void> work() {
+    for (const std::string &text : options_.at)
+      specs_.push_back(LUTHIER_TRY(parseSiteSpec(text)));
+    LUTHIER_TRY(loadHooks());
+    const SelectedFunction selected = LUTHIER_TRY(select());
+    const object::CodeObject &object = *selected.object;
+    // Nobody who launches kernels of a file knows of launches that are instrumented: one copy of everything.
+    const auto rewriter = LUTHIER_TRY(rewrite::Rewriter::create(object, compiler_, rewrite::LaunchBlocks::Variables));
+    std::vector<const object::Symbol *> kernels;
+    if (selected.symbol)
+      kernels = {selected.symbol};
+    else
+      for (const object::Symbol &kernel : object.kernels())
+        kernels.push_back(&kernel);
+    matched_.resize(specs_.size());
+    std::vector<rewrite::Variant> variants;
+    for (const object::Symbol *kernel : kernels) {
+      auto variant = instrument(*rewriter, *kernel);
+      if (variant) {
+        variants.push_back(*std::move(variant));
+        continue;
+      }
+      ++failures_;
+      if (!options_.keepGoing)
+        return variant.error();
+      log::error("{}", variant.error().message());
+    }
+    for (size_t n = 0; n < specs_.size(); ++n)
+      if (!matched_[n])
+        LUTHIER_TRY(
+            fail(fmt::format("nothing in {} is meant by --at '{}'",
+                             selected.symbol ? demangle(selected.symbol->name) : "any kernel", specs_[n].text)));
+    if (rejected_)
+      LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));
+    if (variants.empty())
+      return makeError("{}: no kernel could be rewritten; {} is not written", options_.file, options_.output);
+    const auto bytes = LUTHIER_TRY(rewrite::emitMerged(object, variants));
+    LUTHIER_TRY(replaceFile(options_.output, bytes));
+    std::cout << fmt::format("{}: {} of {} kernels rewritten, {} bytes\n", options_.output, variants.size(),
+                             object.kernels().size(), bytes.size());
+    return {};
+  }
+
+private:
+  /// What goes wrong ends it, unless the user wants what is left.
+  Result<void> fail(const std::string &message) const {
+    if (!options_.keepGoing)
+      return makeError("{}; {} is not written (--keep-going writes what is left)", message, options_.output);
+    log::warn("{}", message);
+    return {};
+  }
+
+  Result<void> loadHooks() {
+    const bool needed = std::ranges::any_of(specs_, [](const SiteSpec &spec) { return !spec.hook.empty(); });
+    if (options_.hooks.empty()) {
+      if (needed)
+        return makeError("--hooks is missing: which file are the hooks in?");
+      return {};
+    }
+    const std::string bitcode = LUTHIER_TRY(readFile(options_.hooks));
+    hooks_ = LUTHIER_TRY(hook::HookModule::load(std::as_bytes(std::span(bitcode)), options_.hooks));
+    for (const SiteSpec &spec : specs_) {
+      if (spec.hook.empty())
+        continue;
+      const hook::Hook *hook = hooks_->findHook(spec.hook);
+      if (!hook) {
+        std::vector<std::string> names;
+        for (const hook::Hook &there : hooks_->hooks())
+          names.push_back(there.name);
+        return errorAt(
+            spec.text, spec.hookColumn,
+            fmt::format("{} has no hook '{}'; it has {}", options_.hooks, spec.hook, fmt::join(names, ", ")));
+      }
+      if (hook->parameters.size() != spec.arguments.size())
+        return errorAt(spec.text, spec.hookColumn,
+                       fmt::format("{} takes {} arguments, {} are given", hook->name, hook->parameters.size(),
+                                   spec.arguments.size()));
+    }
+    return {};
+  }
+
+  /// The object, and the kernel unless all are meant.
+  Result<SelectedFunction> select() const {
+    if (options_.kernel != "all")
+      return selectFunction(options_.file, options_.target, options_.kernel, FunctionKind::Kernel);
+    std::vector<std::string> origins;
+    LUTHIER_TRY(forEachObject(options_.file, options_.target,
+                              [&](const object::Image &, const object::CodeObject &object) -> Result<void> {
+                                if (!object.kernels().empty())
+                                  origins.push_back(object.origin());
+                                return {};
+                              }));
+    if (origins.empty())
+      return makeError("{}: there is no kernel in it", options_.file);
+    if (origins.size() > 1)
+      return makeError("{}: it has {} code objects with kernels, and the result is one: choose a kernel, or a target "
+                       "with --target:\n  {}",
+                       options_.file, origins.size(), fmt::join(origins, "\n  "));
+    return selectObject(options_.file, origins.front());
+  }
+
+  Result<rewrite::Variant> instrument(rewrite::Rewriter &rewriter, const object::Symbol &kernel) {
+    std::vector<rewrite::Insertion> insertions;
+    struct Row {
+      size_t asked = 0, places = 0;
+      std::vector<std::string> rejected;
+      size_t begin = 0; ///< in `insertions`
+    };
+    std::vector<Row> rows;
+    const auto where = [&](const rewrite::Insertion &insertion) {
+      std::string text = fmt::format("{:#x}", insertion.address);
+      if (insertion.function && insertion.function != &kernel)
+        text += " in " + demangle(insertion.function->name);
+      return text;
+    };
+    for (size_t n = 0; n < specs_.size(); ++n) {
+      Row &row = rows.emplace_back();
+      row.begin = insertions.size();
+      for (FoundSite &site : LUTHIER_TRY(sitesOf(specs_[n], rewriter, kernel, hooks_))) {
+        ++row.asked;
+        if (site.rejected.empty())
+          insertions.push_back(std::move(site.insertion));
+        else
+          row.rejected.push_back(where(site.insertion) + ": " + site.rejected);
+      }
+      matched_[n] = matched_[n] || row.asked;
+    }
+    rewrite::Rewrite result = LUTHIER_TRY(rewriter.rewrite(kernel, insertions));
+    std::string text = fmt::format("kernel {} ({})\n", demangle(kernel.name), rewriter.program().object().targetId());
+    for (size_t n = 0; n < rows.size(); ++n) {
+      Row &row = rows[n];
+      const size_t end = n + 1 < rows.size() ? rows[n + 1].begin : insertions.size();
+      for (size_t site = row.begin; site < end; ++site) {
+        row.places += result.sites[site].places;
+        if (!result.sites[site].placed)
+          row.rejected.push_back(where(insertions[site]) + ": " + result.sites[site].rejected);
+      }
+      asked_ += row.asked;
+      rejected_ += row.rejected.size();
+      text += fmt::format("  {}\n    {} asked, {} placed, {} rejected\n", specs_[n].text, row.asked,
+                          row.asked - row.rejected.size(), row.rejected.size());
+      for (size_t r = 0; r < std::min(row.rejected.size(), options_.verbose ? SIZE_MAX : kMostListed); ++r)
+        text += fmt::format("      {}\n", row.rejected[r]);
+      if (row.rejected.size() > kMostListed && !options_.verbose)
+        text += fmt::format("      and {} more (--verbose)\n", row.rejected.size() - kMostListed);
+    }
+    uint64_t saved = 0, waits = 0;
+    for (const rewrite::SiteAccount &site : result.sites) {
+      saved += site.saved;
+      waits += site.waits;
+    }
+    const rewrite::Resources &before = result.variant.before, &after = result.variant.after;
+    text += fmt::format(
+        "  SGPRs {} -> {}, VGPRs {} -> {}, scratch {} -> {} bytes per lane, occupancy {} -> {} waves per SIMD\n",
+        before.sgprs, after.sgprs, before.vgprs, after.vgprs, before.scratch, after.scratch, before.wavesPerSimd,
+        after.wavesPerSimd);
+    text += fmt::format(
+        "  {} instructions and {} inserted, {} -> {} bytes; live registers saved {}, places with a wait {}\n",
+        result.originalInstructions, result.insertedInstructions, before.codeBytes, after.codeBytes, saved, waits);
+    if (result.openCalls)
+      text +=
+          fmt::format("  {} calls or jumps through pointers: what they reach beyond the functions of the file that are "
+                      "pointed to runs as it was\n",
+                      result.openCalls);
+    std::cout << text;
+    return std::move(result.variant);
+  }
+
+  const InstrumentOptions &options_;
+  hook::FragmentCompiler compiler_;
+  std::shared_ptr<const hook::HookModule> hooks_;
+  std::vector<SiteSpec> specs_;
+  std::vector<bool> matched_;
+  uint64_t asked_ = 0, rejected_ = 0, failures_ = 0;
+};
+
+} // namespace
+
+void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
+  CLI::App *command = root.add_subcommand("instrument", "Put hooks into kernels of a file, and write a code object");
+  auto options = std::make_shared<InstrumentOptions>();
+  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
+      ->required()
+      ->type_name("");
+  command->add_option("--kernel", options->kernel, "The kernel: its name, or a part of it; `all` for all of the object")
+      ->required()
+      ->type_name("NAME");
+  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
+      ->type_name("T");
+  command->add_option("--hooks", options->hooks, "The hooks, compiled to bitcode (docs/hooks.md)")->type_name("FILE");
+  command
+      ->add_option("--at", options->at,
+                   "Where a hook goes; may be given several times, hooks at one place run in order")
+      ->type_name("SPEC")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->expected(1);
+  command->add_option("-o", options->output, "The code object to write")->required()->type_name("FILE");
+  command->add_flag("--keep-going", options->keepGoing, "Write what is left when sites or kernels are refused");
+  command->add_flag("--verbose", options->verbose, "List all refused sites");
+  command->footer(std::string(kSiteSpecHelp) +
+                  "\n\nWithout --at, kernels are rewritten as they are. Variables of the hooks' file become symbols of "
+                  "the new one; those per launch\nare one for all launches.");
+  command->callback([options, &invocation] {
+    const Result<void> done = Instrumenting(*options).work();
+    if (!done)
+      log::error("{}", done.error().message());
+    invocation.exitStatus = done ? exitSuccess : exitFailure;
+  });
+}
+
+} // namespace luthier::cli

@@ -1,0 +1,565 @@
+#include "cli/site_spec.h"
+
+#include "cli/code_file.h"
+#include "support/demangle.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+
+namespace luthier::cli {
+
+using rewrite::Position;
+using What = SiteSpec::What;
+
+const std::string_view kSiteSpecHelp =
+    R"help(SPEC says where a hook goes and what it is given:
+
+  POSITION WHAT [in [FUNCTION] [Ln]]: HOOK(ARGUMENT, ...) [-> RESULT]
+
+POSITION       WHAT
+  before       instructions; several kinds with commas between them:
+  after          all                every instruction
+  replace        global_store_*     by mnemonic, without the encoding's suffix; * and ? stand for anything
+  remove         loads stores atomics memory smem vmem lds valu salu matrix branches calls barriers waits
+                 0x1a40             the one at this address, as `luthier disasm` shows it
+  block-entry  L3, an address, or nothing: every block
+  edge         L0->L3, or nothing: every edge
+  function-entry, function-exit     a function's name, or nothing: every device function that the kernel can reach
+  kernel-entry, kernel-exit         nothing
+
+`remove` takes no hook. `after all` and the like leave out what ends a block. Blocks are numbered as `luthier disasm`
+does; Ln alone is the kernel's own.
+
+ARGUMENT       12, 0xff, -1; a register: s4, s[4:5], v3, a0, exec, vcc, scc, m0; op0, op1, ...: operands of the instruction;
+               address, address2: of its memory access, and of its second one; width: bytes of it per lane; pc: the
+               instruction's address in the file; block_size: instructions of the block; of the launch: workgroup_id_x (y, z),
+               workitem_id_x (y, z), dispatch_ptr, queue_ptr, kernarg_ptr, dispatch_id
+RESULT         what gets the value that the hook returns: a register, or an operand of the instruction
+
+Names with other characters than letters, digits and :: are put in quotes: "my::count(unsigned int)"(1).
+
+  --at 'before global_store_*: record(address, width, exec)'
+  --at 'block-entry: count(block_size)' --at 'kernel-exit: flush()'
+  --at 'after v_exp_f32 in "scale(float*)" L3: clamp(op0) -> op0')help";
+
+namespace {
+
+constexpr std::pair<std::string_view, Position> kPositions[] = {
+    {"before", Position::Before},
+    {"after", Position::After},
+    {"replace", Position::Replace},
+    {"remove", Position::Remove},
+    {"block-entry", Position::BlockEntry},
+    {"edge", Position::Edge},
+    {"function-entry", Position::FunctionEntry},
+    {"function-exit", Position::FunctionExit},
+    {"kernel-entry", Position::KernelEntry},
+    {"kernel-exit", Position::KernelExit},
+};
+
+bool isVectorMemory(const Instr &i) {
+  switch (i.memorySpace()) {
+  case MemorySpace::Flat:
+  case MemorySpace::Global:
+  case MemorySpace::Scratch:
+  case MemorySpace::Buffer:
+  case MemorySpace::Image:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool accesses(const Instr &i) { return i.is(Property::Load) || i.is(Property::Store); }
+
+struct InstrClass {
+  std::string_view name;
+  bool (*has)(const Instr &);
+};
+constexpr InstrClass kClasses[] = {
+    {"loads", [](const Instr &i) { return i.is(Property::Load); }},
+    {"stores", [](const Instr &i) { return i.is(Property::Store); }},
+    {"atomics", [](const Instr &i) { return i.is(Property::Atomic); }},
+    {"memory", accesses},
+    {"smem", [](const Instr &i) { return i.memorySpace() == MemorySpace::Scalar && accesses(i); }},
+    {"vmem", [](const Instr &i) { return isVectorMemory(i) && accesses(i); }},
+    {"lds", [](const Instr &i) { return i.memorySpace() == MemorySpace::Lds && accesses(i); }},
+    {"valu", [](const Instr &i) { return i.is(Property::Vector) && i.memorySpace() == MemorySpace::None; }},
+    {"salu", [](const Instr &i) { return i.is(Property::Scalar) && i.memorySpace() == MemorySpace::None; }},
+    {"matrix", [](const Instr &i) { return i.is(Property::Matrix); }},
+    {"branches", [](const Instr &i) { return i.is(Property::Branch) || i.is(Property::IndirectBranch); }},
+    {"calls", [](const Instr &i) { return i.is(Property::Call); }},
+    {"barriers", [](const Instr &i) { return i.is(Property::Barrier); }},
+    {"waits", [](const Instr &i) { return i.is(Property::Wait); }},
+};
+
+constexpr std::pair<std::string_view, RegRange> kSpecialRegisters[] = {
+    {"exec", {Reg::ExecLo, 2}},  {"exec_lo", {Reg::ExecLo, 1}}, {"exec_hi", {Reg::ExecHi, 1}}, {"vcc", {Reg::VccLo, 2}},
+    {"vcc_lo", {Reg::VccLo, 1}}, {"vcc_hi", {Reg::VccHi, 1}},   {"scc", {Reg::Scc, 1}},        {"m0", {Reg::M0, 1}},
+};
+
+template <class T> std::optional<T> numberOf(std::string_view text, int base = 10) {
+  T value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    return {};
+  return value;
+}
+
+/// "L3"
+std::optional<uint32_t> labelOf(std::string_view word) {
+  return word.starts_with('L') ? numberOf<uint32_t>(word.substr(1)) : std::nullopt;
+}
+
+/// "op2"
+std::optional<unsigned> operandOf(std::string_view word) {
+  return word.starts_with("op") ? numberOf<unsigned>(word.substr(2)) : std::nullopt;
+}
+
+/// s4, v[2:3], exec, ...; whether a target has it is for others to say, if only it has a number.
+std::optional<RegRange> registersOf(std::string_view word) {
+  for (const auto &[name, regs] : kSpecialRegisters)
+    if (word == name)
+      return regs;
+  if (word.size() < 2)
+    return {};
+  const Reg file = word[0] == 'v' ? Reg::V0 : word[0] == 'a' ? Reg::A0 : Reg::S0;
+  if (file == Reg::S0 && word[0] != 's')
+    return {};
+  const unsigned size = file == Reg::S0 ? number(Reg::VccLo) : 256;
+  std::optional<unsigned> first, last;
+  std::string_view rest = word.substr(1);
+  if (rest.starts_with('[') && rest.ends_with(']')) {
+    rest = rest.substr(1, rest.size() - 2);
+    const size_t colon = rest.find(':');
+    if (colon == rest.npos)
+      return {};
+    first = numberOf<unsigned>(rest.substr(0, colon));
+    last = numberOf<unsigned>(rest.substr(colon + 1));
+  } else
+    first = last = numberOf<unsigned>(rest);
+  if (!first || !last || *last < *first || *last >= size)
+    return {};
+  return RegRange{file + *first, static_cast<uint16_t>(*last - *first + 1)};
+}
+
+std::optional<uint64_t> constantOf(std::string_view word) {
+  const bool negative = word.starts_with('-');
+  if (negative)
+    word.remove_prefix(1);
+  const auto value = word.starts_with("0x") ? numberOf<uint64_t>(word.substr(2), 16) : numberOf<uint64_t>(word);
+  if (!value)
+    return {};
+  return negative ? -*value : *value;
+}
+
+struct Token {
+  enum class Kind { Word, Quoted, Comma, Colon, Open, Close, Arrow, End } kind = Kind::End;
+  std::string_view text;
+  size_t column = 0;
+};
+
+class Parser {
+public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Result<SiteSpec> parse() {
+    LUTHIER_TRY(next());
+    spec_.text = text_;
+    LUTHIER_TRY(position());
+    LUTHIER_TRY(places());
+    if (at("in"))
+      LUTHIER_TRY(scope());
+    LUTHIER_TRY(hook());
+    if (token_.kind != Token::Kind::End)
+      return error(fmt::format("'{}' is not expected here", token_.text));
+    return std::move(spec_);
+  }
+
+private:
+  Error error(std::string_view message) const { return errorAt(text_, token_.column, message); }
+  bool at(std::string_view word) const { return token_.kind == Token::Kind::Word && token_.text == word; }
+
+  static bool isWordChar(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_*?.$+").find(c) != std::string_view::npos;
+  }
+
+  Result<void> next() {
+    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])))
+      ++at_;
+    const size_t begin = at_;
+    token_ = {Token::Kind::End, {}, begin};
+    if (at_ == text_.size())
+      return {};
+    const auto take = [&](Token::Kind kind, size_t size) {
+      at_ = begin + size;
+      token_ = {kind, text_.substr(begin, size), begin};
+    };
+    const std::string_view rest = text_.substr(begin);
+    if (rest.starts_with("->"))
+      take(Token::Kind::Arrow, 2);
+    else if (rest[0] == ',')
+      take(Token::Kind::Comma, 1);
+    else if (rest[0] == '(')
+      take(Token::Kind::Open, 1);
+    else if (rest[0] == ')')
+      take(Token::Kind::Close, 1);
+    else if (rest[0] == ':')
+      take(Token::Kind::Colon, 1);
+    else if (rest[0] == '"') {
+      const size_t end = rest.find('"', 1);
+      if (end == rest.npos)
+        return error("the quotes are not closed");
+      take(Token::Kind::Quoted, end + 1);
+      token_.text = rest.substr(1, end - 1);
+    } else {
+      size_t size = 0;
+      while (size < rest.size()) {
+        const std::string_view here = rest.substr(size);
+        if (isWordChar(here[0]) || (here[0] == '-' && !here.starts_with("->")))
+          ++size;
+        else if (here.starts_with("::"))
+          size += 2;
+        else if (here[0] == '[') {
+          const size_t end = here.find(']');
+          if (end == here.npos)
+            return error("']' is missing");
+          size += end + 1;
+        } else
+          break;
+      }
+      if (!size)
+        return error(fmt::format("'{}' has no meaning here", rest[0]));
+      take(Token::Kind::Word, size);
+    }
+    return {};
+  }
+
+  Result<void> position() {
+    const auto *found = std::ranges::find(kPositions, token_.text, [](const auto &p) { return p.first; });
+    if (token_.kind != Token::Kind::Word || found == std::end(kPositions)) {
+      std::vector<std::string_view> names;
+      for (const auto &p : kPositions)
+        names.push_back(p.first);
+      return error(fmt::format("a position must come first: {}", fmt::join(names, ", ")));
+    }
+    spec_.position = found->second;
+    return next();
+  }
+
+  bool ofInstructions() const { return spec_.position <= Position::Remove; }
+
+  /// What is instrumented, up to `in`, the colon or the end.
+  Result<void> places() {
+    const bool none = token_.kind == Token::Kind::Colon || token_.kind == Token::Kind::End || at("in");
+    if (spec_.position == Position::KernelEntry || spec_.position == Position::KernelExit) {
+      if (!none)
+        return error("a kernel's entry and exit are not chosen from: ':' comes next");
+    } else if (none && ofInstructions())
+      return error("which instructions? An address, a mnemonic, a class, or `all`");
+    if (none) {
+      spec_.what.push_back({});
+      return {};
+    }
+    while (true) {
+      LUTHIER_TRY(place());
+      if (token_.kind != Token::Kind::Comma)
+        return {};
+      LUTHIER_TRY(next());
+    }
+  }
+
+  Result<void> place() {
+    if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
+      return error(fmt::format("'{}' is not what can be instrumented", token_.text));
+    const std::string_view word = token_.text;
+    What what;
+    if (word == "all") {
+    } else if (spec_.position == Position::FunctionEntry || spec_.position == Position::FunctionExit) {
+      what.kind = What::Kind::Function;
+      what.name = word;
+    } else if (word.starts_with("0x")) {
+      const auto address = numberOf<uint64_t>(word.substr(2), 16);
+      if (!address || spec_.position == Position::Edge)
+        return error(address ? "an edge is written L0->L3" : "no address: it is written 0x1a40");
+      what.kind = What::Kind::Address;
+      what.address = *address;
+    } else if (const auto label = labelOf(word); label && !ofInstructions()) {
+      what.kind = What::Kind::Block;
+      what.block = *label;
+      if (spec_.position == Position::Edge) {
+        what.kind = What::Kind::Edge;
+        LUTHIER_TRY(next());
+        if (token_.kind != Token::Kind::Arrow)
+          return error("an edge is written L0->L3");
+        LUTHIER_TRY(next());
+        const auto to = labelOf(token_.text);
+        if (!to)
+          return error("an edge is written L0->L3");
+        what.to = *to;
+      }
+    } else if (!ofInstructions())
+      return error(spec_.position == Position::Edge ? "an edge is written L0->L3" : "a block is written L3");
+    else if (std::ranges::find(kClasses, word, &InstrClass::name) != std::end(kClasses)) {
+      what.kind = What::Kind::Class;
+      what.name = word;
+    } else if (labelOf(word))
+      return error(fmt::format("instructions of a block are chosen so: all in {}", word));
+    else if (word.find_first_of("_*?") != word.npos) {
+      what.kind = What::Kind::Pattern;
+      what.name = word;
+    } else {
+      std::vector<std::string_view> names;
+      for (const InstrClass &c : kClasses)
+        names.push_back(c.name);
+      return error(fmt::format("'{}' is no class of instructions; there are {}, and mnemonics and addresses (0x1a40)",
+                               word, fmt::join(names, ", ")));
+    }
+    spec_.what.push_back(std::move(what));
+    return next();
+  }
+
+  Result<void> scope() {
+    LUTHIER_TRY(next());
+    const auto isLabel = [&] { return token_.kind == Token::Kind::Word && labelOf(token_.text).has_value(); };
+    const size_t column = token_.column;
+    if (spec_.position >= Position::FunctionEntry)
+      return errorAt(text_, column, "`in` is for instructions, blocks and edges");
+    if ((token_.kind == Token::Kind::Word || token_.kind == Token::Kind::Quoted) && !isLabel()) {
+      spec_.function = token_.text;
+      LUTHIER_TRY(next());
+    }
+    if (isLabel()) {
+      if (!ofInstructions())
+        return error("blocks come before `in`");
+      spec_.block = labelOf(token_.text);
+      LUTHIER_TRY(next());
+    }
+    if (spec_.function.empty() && !spec_.block)
+      return errorAt(text_, column, "a function or a block comes behind `in`");
+    return {};
+  }
+
+  Result<void> hook() {
+    if (token_.kind == Token::Kind::End) {
+      if (spec_.position == Position::Remove)
+        return {};
+      return error("': HOOK(...)' is missing");
+    }
+    if (token_.kind != Token::Kind::Colon)
+      return error(fmt::format("':' is expected before '{}'", token_.text));
+    if (spec_.position == Position::Remove)
+      return error("`remove` takes no hook; `replace` does");
+    LUTHIER_TRY(next());
+    if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
+      return error("the hook's name is missing");
+    spec_.hook = token_.text;
+    spec_.hookColumn = token_.column;
+    LUTHIER_TRY(next());
+    if (token_.kind != Token::Kind::Open)
+      return error("'(' is missing");
+    LUTHIER_TRY(next());
+    while (token_.kind != Token::Kind::Close) {
+      LUTHIER_TRY(argument());
+      if (token_.kind == Token::Kind::Close)
+        break;
+      if (token_.kind != Token::Kind::Comma)
+        return error("',' or ')' is missing");
+      LUTHIER_TRY(next());
+      if (token_.kind == Token::Kind::Close)
+        return error("an argument is missing");
+    }
+    LUTHIER_TRY(next());
+    if (token_.kind != Token::Kind::Arrow)
+      return {};
+    LUTHIER_TRY(next());
+    if (const auto operand = operandOf(token_.text); operand && ofInstructions())
+      spec_.resultOperand = operand;
+    else if (const auto regs = registersOf(token_.text); regs && token_.kind == Token::Kind::Word)
+      spec_.result = *regs;
+    else
+      return error("a register or an operand (op0) gets the result");
+    return next();
+  }
+
+  Result<void> argument() {
+    using rewrite::Argument;
+    const std::string_view word = token_.text;
+    SiteSpec::Argument argument;
+    const auto *launch = std::ranges::find(hook::kLaunchValueNames, word);
+    if (token_.kind != Token::Kind::Word)
+      return error("an argument is missing");
+    if (const auto value = constantOf(word))
+      argument.argument = Argument::constant(*value);
+    else if (const auto regs = registersOf(word))
+      argument.argument = Argument::reg(*regs);
+    else if (const auto operand = operandOf(word))
+      argument.argument = Argument::operand(*operand);
+    else if (word == "address" || word == "address2")
+      argument.argument = Argument::address(word == "address2");
+    else if (word == "width")
+      argument.argument = Argument::width();
+    else if (word == "pc")
+      argument.argument = Argument::pc();
+    else if (word == "block_size")
+      argument.blockSize = true;
+    else if (launch != std::end(hook::kLaunchValueNames))
+      argument.argument =
+          Argument::launchValue(static_cast<hook::LaunchValue>(launch - std::begin(hook::kLaunchValueNames)));
+    else
+      return error(
+          fmt::format("'{}' is no argument: a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, address, "
+                      "width, pc, block_size, or one of {}",
+                      word, fmt::join(hook::kLaunchValueNames, ", ")));
+    spec_.arguments.push_back(argument);
+    return next();
+  }
+
+  std::string_view text_;
+  size_t at_ = 0;
+  Token token_;
+  SiteSpec spec_;
+};
+
+/// Whether an instruction is meant by what a text says.
+bool isMeant(const What &what, const Instr &instr, Position position) {
+  if (what.kind == What::Kind::Address)
+    return instr.address() == what.address;
+  if (position == Position::After && (instr.is(Property::Terminator) || instr.is(Property::EndProgram)))
+    return false;
+  if (what.kind == What::Kind::Class)
+    return std::ranges::find(kClasses, what.name, &InstrClass::name)->has(instr);
+  return what.kind == What::Kind::All || matchesPattern(instr.mnemonic(), what.name);
+}
+
+/// Finds the places of one text in one function.
+class Finder {
+public:
+  Finder(const SiteSpec &spec, const analysis::Function &function, const object::Symbol &kernel,
+         std::vector<FoundSite> &found)
+      : spec_(spec), cfg_(function.cfg()), symbol_(function.symbol()), own_(&function.symbol() == &kernel),
+        found_(found) {}
+
+  void find(const std::shared_ptr<const hook::HookModule> &hooks) {
+    hooks_ = hooks;
+    switch (spec_.position) {
+    case Position::KernelEntry:
+    case Position::KernelExit:
+      if (own_)
+        add(0, 0);
+      return;
+    case Position::FunctionEntry:
+    case Position::FunctionExit:
+      for (const What &what : spec_.what)
+        if (what.kind == What::Kind::All ? !own_ : matchName(symbol_.name, what.name) == NameMatch::Whole) {
+          add(0, 0);
+          return;
+        }
+      return;
+    case Position::BlockEntry:
+      for (const analysis::Block &block : cfg_.blocks())
+        if (any([&](const What &what) {
+              return what.kind == What::Kind::All ||
+                     (what.kind == What::Kind::Address ? what.address == cfg_.start(block)
+                                                       : what.block == cfg_.number(block) && labelsAreHere());
+            }))
+          add(block.first, 0);
+      return;
+    case Position::Edge:
+      for (const analysis::Edge &edge : cfg_.edges())
+        if (any([&](const What &what) {
+              return what.kind == What::Kind::All || (what.block == edge.from && what.to == edge.to && labelsAreHere());
+            }))
+          add(cfg_.blocks()[edge.from].last(), cfg_.start(cfg_.blocks()[edge.to]));
+      return;
+    default:
+      for (uint32_t n = 0; n < cfg_.instrs().size(); ++n) {
+        if (spec_.block && (*spec_.block != cfg_.blockOf(n) || !labelsAreHere()))
+          continue;
+        if (any([&](const What &what) { return isMeant(what, cfg_.instrs()[n], spec_.position); }))
+          add(n, 0);
+      }
+    }
+  }
+
+private:
+  template <class F> bool any(F &&f) const { return std::ranges::any_of(spec_.what, f); }
+  /// A label without a function is one of the kernel's.
+  bool labelsAreHere() const { return own_ || !spec_.function.empty(); }
+
+  void add(uint32_t index, uint64_t edgeTo) {
+    const Instr &instr = cfg_.instrs()[index];
+    rewrite::Insertion insertion{.position = spec_.position,
+                                 .function = &symbol_,
+                                 .address = instr.address(),
+                                 .edgeTo = edgeTo,
+                                 .module = spec_.hook.empty() ? nullptr : hooks_,
+                                 .hook = spec_.hook,
+                                 .arguments = {},
+                                 .result = spec_.result};
+    for (const SiteSpec::Argument &argument : spec_.arguments)
+      insertion.arguments.push_back(argument.blockSize
+                                        ? rewrite::Argument::constant(cfg_.blocks()[cfg_.blockOf(index)].count)
+                                        : argument.argument);
+    std::string rejected;
+    if (spec_.resultOperand) {
+      if (*spec_.resultOperand < instr.operands().size())
+        insertion.result = instr.operands()[*spec_.resultOperand].regs;
+      if (insertion.result.empty())
+        rejected = fmt::format("{} has no register as operand {} that could get the result", instr.mnemonic(),
+                               *spec_.resultOperand);
+    }
+    found_.push_back({std::move(insertion), std::move(rejected)});
+  }
+
+  const SiteSpec &spec_;
+  const analysis::Cfg &cfg_;
+  const object::Symbol &symbol_;
+  bool own_;
+  std::shared_ptr<const hook::HookModule> hooks_;
+  std::vector<FoundSite> &found_;
+};
+
+} // namespace
+
+bool matchesPattern(std::string_view text, std::string_view pattern) {
+  size_t t = 0, p = 0, star = pattern.npos, from = 0;
+  while (t < text.size())
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      from = t;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+      ++p;
+      ++t;
+    } else if (star != pattern.npos) {
+      p = star + 1;
+      t = ++from;
+    } else
+      return false;
+  return pattern.find_first_not_of('*', p) == pattern.npos;
+}
+
+Error errorAt(std::string_view text, size_t column, std::string_view message) {
+  return makeError("--at, column {}: {}\n  {}\n  {:>{}}", column + 1, message, text, '^', column + 1);
+}
+
+Result<SiteSpec> parseSiteSpec(std::string_view text) { return Parser(text).parse(); }
+
+Result<std::vector<FoundSite>> sitesOf(const SiteSpec &spec, rewrite::Rewriter &rewriter, const object::Symbol &kernel,
+                                       const std::shared_ptr<const hook::HookModule> &hooks) {
+  std::vector<FoundSite> found;
+  for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
+    if (!spec.function.empty() && matchName(symbol->name, spec.function) != NameMatch::Whole)
+      continue;
+    const analysis::Function *function = LUTHIER_TRY(rewriter.program().function(*symbol));
+    Finder(spec, *function, kernel, found).find(hooks);
+  }
+  return found;
+}
+
+} // namespace luthier::cli

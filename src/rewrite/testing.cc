@@ -1,0 +1,16 @@
+#include "rewrite/testing.h"
+
+#include "support/env.h"
+
+namespace luthier::rewrite {
+
+Fault plantedFault() {
+  static const Fault fault = [] {
+    const auto chosen = env::choice("LUTHIER_REWRITE_BREAK",
+                                    {"none", "liveness", "placement", "waits", "scc", "branches", "descriptor"}, 0);
+    return chosen ? static_cast<Fault>(*chosen) : Fault::None;
+  }();
+  return fault;
+}
+
+} // namespace luthier::rewrite
