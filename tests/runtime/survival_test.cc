@@ -58,8 +58,8 @@ TEST_P(Ends, CsvIsWhole) {
   EXPECT_GE(std::ranges::count(counted.report, '\n'), static_cast<ptrdiff_t>(2 * kLaunches + 1)) << counted.report;
 }
 
-INSTANTIATE_TEST_SUITE_P(How, Ends, testing::Values("return", "exit", "abort", "kill", "fork"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(How, Ends, testing::Values("return", "exit", "_exit", "abort", "kill", "fork"),
+                         [](const auto &info) { return std::string("By") + info.param; });
 
 /// Sends a signal when the program is ready for it.
 std::function<void(const std::string &, int)> sendWhenReady(int signal) {

@@ -57,7 +57,14 @@ ToolRun run(const Settings &settings, std::vector<std::string> command) {
   const Folder folder;
   const std::string report = folder / "report", errors = folder / "errors";
   // stderr apart from stdout.
-  std::vector<std::string> words = {"sh", "-c", "errors=$1; shift; exec \"$@\" 2>\"$errors\"", "sh", errors};
+  std::vector<std::string> words = {"sh",
+                                    "-c",
+                                    "errors=$1 preload=$2; shift 2; [ -z \"$preload\" ] || export "
+                                    "LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}$preload\"; "
+                                    "exec \"$@\" 2>\"$errors\"",
+                                    "sh",
+                                    errors,
+                                    settings.tools.empty() ? "" : EXIT_SHIM};
   if (!settings.tools.empty()) {
     std::string tools;
     for (const std::string &tool : settings.tools)
