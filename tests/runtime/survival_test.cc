@@ -166,6 +166,9 @@ TEST(Survival, ThrowsInTheMiddle) {
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
+      // On ROCr's thread, destructors of ROCr and HIP would run below others that are still at work.
+      if (how == std::string("exit") && where == std::string("finished"))
+        continue;
       const ToolRun ended = run({.tools = {kTool},
                                  .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
                                             "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
