@@ -49,10 +49,10 @@ def run(sample, tool, folder):
         command += ["env", f"HSA_TOOLS_LIB={LIBRARY}", f"LUTHIER_TOOLS={toolPath(name)}", "LUTHIER_TOOL_FORMAT=json",
                     f"LUTHIER_TOOL_OUTPUT={report}",
                     "LUTHIER_TOOL_OPTIONS=" + "\n".join(f"{name}.{k}={v}" for k, v in
-                                                        (options | extraOptions(name, folder)).items())]
+                                                        options.items())]
     command.append(os.path.join(BUILD, "samples", sample))
     begin = time.monotonic()
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=folder)  # mem_trace leaves a file
     seconds = time.monotonic() - begin
     if done.returncode != 0 or "PASS" not in done.stdout:
         raise RuntimeError(f"{sample} under {tool[0] if tool else 'nothing'}: exit code {done.returncode}\n"
@@ -71,13 +71,6 @@ def run(sample, tool, folder):
                   f"{account['sites_rejected']} places were refused", file=sys.stderr)
         instrumenting = account["seconds"]
     return instructions, onGpu, seconds, instrumenting
-
-
-def extraOptions(name, folder):
-    return {"file": os.path.join(folder, "trace.bin")} if name == "mem_trace" and EXTRA_TRACE_FILE else {}
-
-
-EXTRA_TRACE_FILE = False
 
 
 def mean(values):

@@ -35,5 +35,5 @@ say "luthier run --tool opcode_histogram -- $sample"
 "$luthier" run --gpu gfx90a --tool opcode_histogram -- "$sample"
 
 rocrand=$build/tests/programs/rocrand_sequences
-say "the same of a library that was built without any of this: luthier run --tool opcode_histogram -- $rocrand philox"
-"$luthier" run --gpu gfx90a --tool opcode_histogram -- "$rocrand" philox
+say "the same of a library that was built without any of this: luthier run --tool opcode_histogram --kernel-include-regex 'uniform_distribution<float>' -- $rocrand philox"
+"$luthier" run --gpu gfx90a --tool opcode_histogram --kernel-include-regex 'uniform_distribution<float>' -- "$rocrand" philox

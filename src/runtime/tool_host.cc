@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <regex.h>
@@ -434,10 +435,13 @@ void ToolHost::finish(Ending ending) {
       return;
   if (finished_)
     return;
-  if (lock)
+  if (lock) {
+    // A tool that calls exit here, where the process exits already, does not come back: what is left runs instead.
+    std::atexit([] { instance().finish({}); });
     for (const auto &tool : tools_)
       if (tool->tool)
         guarded(*tool, "exit", [&] { tool->tool->exit(); });
+  }
   finished_ = true;
   Results last = results();
   if (const uint64_t left = inFlight_)

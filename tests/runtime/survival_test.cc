@@ -58,8 +58,8 @@ TEST_P(Ends, CsvIsWhole) {
   EXPECT_GE(std::ranges::count(counted.report, '\n'), static_cast<ptrdiff_t>(2 * kLaunches + 1)) << counted.report;
 }
 
-INSTANTIATE_TEST_SUITE_P(How, Ends, testing::Values("return", "exit", "abort", "kill", "fork"),
-                         [](const auto &info) { return std::string(info.param); });
+INSTANTIATE_TEST_SUITE_P(How, Ends, testing::Values("return", "exit", "_exit", "abort", "kill", "fork"),
+                         [](const auto &info) { return std::string("By") + info.param; });
 
 /// Sends a signal when the program is ready for it.
 std::function<void(const std::string &, int)> sendWhenReady(int signal) {
@@ -151,14 +151,14 @@ INSTANTIATE_TEST_SUITE_P(Where, Throws,
                          testing::Values("constructor", "start", "instrument", "launch", "finished", "exit"),
                          [](const auto &info) { return std::string(info.param); });
 
-// Results up to then stay.
+// Results up to then stay. Of launches that are under way when `launch` throws, none need be.
 TEST(Survival, ThrowsInTheMiddle) {
   for (const char *where : {"launch", "finished"}) {
     const ToolRun thrown =
         run({.tools = {kTool}, .options = std::string("launch_count.in=") + where + "\nlaunch_count.after=9"},
             ends("return"));
     expectSame(thrown, run({}, ends("return")));
-    expectCounts(thrown, 4, 4);
+    expectCounts(thrown, where == std::string("finished") ? 3 : 0, 4);
   }
 }
 
@@ -166,6 +166,9 @@ TEST(Survival, ThrowsInTheMiddle) {
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
+      // On ROCr's thread, destructors of ROCr and HIP would run below others that are still at work.
+      if (how == std::string("exit") && where == std::string("finished"))
+        continue;
       const ToolRun ended = run({.tools = {kTool},
                                  .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
                                             "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
@@ -178,7 +181,7 @@ TEST(Survival, ToolEndsTheProcess) {
       else
         EXPECT_EQ(ended.outcome.exitCode, 7);
       EXPECT_LT(ended.outcome.seconds, 60);
-      expectCounts(ended, where == std::string("finished") ? 4 : where == std::string("exit") ? kLaunches : 0);
+      expectCounts(ended, where == std::string("finished") ? 3 : where == std::string("exit") ? kLaunches : 0);
     }
 }
 

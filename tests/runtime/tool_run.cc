@@ -31,7 +31,8 @@ nlohmann::json ToolRun::json() const {
 
 std::map<std::string, std::vector<uint64_t>> ToolRun::counts() const {
   std::map<std::string, std::vector<uint64_t>> counts;
-  for (const auto &table : json().value("tools", nlohmann::json::array()))
+  const auto parsed = json();
+  for (const auto &table : parsed["tools"])
     for (const auto &row : table["rows"]) {
       std::string name = row["kernel"];
       if (name.starts_with("__amd_rocclr")) // HIP's own, for copies and fills
@@ -56,7 +57,14 @@ ToolRun run(const Settings &settings, std::vector<std::string> command) {
   const Folder folder;
   const std::string report = folder / "report", errors = folder / "errors";
   // stderr apart from stdout.
-  std::vector<std::string> words = {"sh", "-c", "errors=$1; shift; exec \"$@\" 2>\"$errors\"", "sh", errors};
+  std::vector<std::string> words = {"sh",
+                                    "-c",
+                                    "errors=$1 preload=$2; shift 2; [ -z \"$preload\" ] || export "
+                                    "LD_PRELOAD=\"${LD_PRELOAD:+$LD_PRELOAD:}$preload\"; "
+                                    "exec \"$@\" 2>\"$errors\"",
+                                    "sh",
+                                    errors,
+                                    settings.tools.empty() ? "" : EXIT_SHIM};
   if (!settings.tools.empty()) {
     std::string tools;
     for (const std::string &tool : settings.tools)
