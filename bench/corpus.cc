@@ -13,26 +13,17 @@
 #include "analysis/scalar_values.h"
 #include "isa/llvm_mc.h"
 #include "object/container.h"
+#include "support/thread.h"
 
 #include <fmt/core.h>
 
 #include <cstring>
 #include <map>
 #include <string>
-#include <time.h>
 
 using namespace luthier;
 
 namespace {
-
-/// Time that this thread spends on a core: what others do on the machine does not count.
-struct Clock {
-  static double now() {
-    timespec time = {};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-  }
-};
 
 struct Options {
   std::string file;
@@ -90,14 +81,14 @@ void analyse(const object::CodeObject &object, const Options &options, Totals &t
       continue;
     }
 
-    auto start = Clock::now();
+    auto start = threadSeconds();
     const uint64_t plainCount = plainLlvm(*mc, *bytes, symbol->address);
-    totals.llvm += Clock::now() - start;
+    totals.llvm += threadSeconds() - start;
 
-    start = Clock::now();
+    start = threadSeconds();
     auto function = analysis::Function::decode(**decoder, object, *symbol,
                                                [&](uint64_t address) { return (*program)->clobbers(address); });
-    const auto decoded = Clock::now();
+    const auto decoded = threadSeconds();
     totals.decode += decoded - start;
     if (!function) {
       fail(symbol->name, function.error().message());
@@ -106,7 +97,7 @@ void analyse(const object::CodeObject &object, const Options &options, Totals &t
     const analysis::Cfg &cfg = (*function)->cfg();
     const bool calls = analysis::ScalarValues::needed(cfg.instrs());
     const auto liveness = analysis::Liveness::compute(cfg, calls ? summaries.context() : analysis::LivenessContext());
-    totals.analysis += Clock::now() - decoded;
+    totals.analysis += threadSeconds() - decoded;
 
     if (const auto fine = analysis::verify(cfg); !fine)
       fail(symbol->name, fine.error().message());
@@ -151,7 +142,7 @@ int run(const Options &options) {
     return 1;
   }
   std::map<std::string, Totals> byTarget;
-  const auto begin = Clock::now();
+  const auto begin = threadSeconds();
   uint64_t failures = 0;
   for (unsigned n = 0; n < options.repeat; ++n)
     for (const object::ImageGroup &group : container->groups()) {
@@ -195,7 +186,7 @@ int run(const Options &options) {
   fmt::print("calls: {} direct, {} indirect; jumps to unknown places: {}\n", all.directCalls, all.indirectCalls,
              all.unknownExits);
   fmt::print("of our seconds, decoding and control flow {:.2f}, liveness {:.2f}; {:.1f} s in all with checks\n",
-             all.decode, all.analysis, Clock::now() - begin);
+             all.decode, all.analysis, threadSeconds() - begin);
   return failures + all.failures ? 1 : 0;
 }
 

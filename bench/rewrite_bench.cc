@@ -16,23 +16,16 @@
 #include "rewrite/emit.h"
 #include "rewrite/rewriter.h"
 #include "support/file.h"
+#include "support/thread.h"
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <map>
-#include <time.h>
 
 using namespace luthier;
 
 namespace {
-
-/// Time that this thread spends on a core: what others do on the machine does not count.
-double now() {
-  timespec time = {};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
-}
 
 void disassemble(const isa::LlvmMc &mc, std::span<const uint8_t> bytes, uint64_t address) {
   llvm::MCInst inst;
@@ -59,9 +52,9 @@ struct Totals {
 void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &compiler,
          const std::shared_ptr<const hook::HookModule> &hooks, Totals &totals) {
   const auto mc = isa::LlvmMc::create(object.target(), object.target().waveSize);
-  double start = now();
+  double start = threadSeconds();
   auto rewriter = rewrite::Rewriter::create(object, compiler, rewrite::LaunchBlocks::Variables);
-  totals.seconds += now() - start;
+  totals.seconds += threadSeconds() - start;
   if (!mc || !rewriter) {
     ++totals.failures;
     return;
@@ -69,15 +62,15 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
   std::vector<rewrite::Variant> variants;
   for (const object::Symbol &kernel : object.kernels()) {
     if (const auto bytes = object.code(kernel)) {
-      start = now();
+      start = threadSeconds();
       disassemble(**mc, *bytes, kernel.address);
-      totals.llvm += now() - start;
+      totals.llvm += threadSeconds() - start;
     }
     const double compiling = compiler.statistics().compileSeconds;
-    start = now();
+    start = threadSeconds();
     const auto insertions = bench::blockCounters(way, **rewriter, kernel, hooks);
     auto result = (*rewriter)->rewrite(kernel, insertions);
-    const double took = now() - start, first = compiler.statistics().compileSeconds - compiling;
+    const double took = threadSeconds() - start, first = compiler.statistics().compileSeconds - compiling;
     totals.seconds += took - first;
     totals.first += first;
     ++totals.kernels;
@@ -95,7 +88,7 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
       ++totals.sites;
       totals.rejected += !site.placed;
       if (!site.placed)
-        ++totals.reasons[site.rejected];
+        ++totals.reasons[site.reason];
       totals.siteInstructions += site.instructions;
       totals.saved += site.saved;
       totals.waits += site.waits;
@@ -109,12 +102,12 @@ void run(Way way, const object::CodeObject &object, hook::FragmentCompiler &comp
     totals.bytesAfter += variant.after.codeBytes;
     variants.push_back(std::move(result->variant));
   }
-  start = now();
+  start = threadSeconds();
   if (const auto merged = rewrite::emitMerged(object, variants); !merged) {
     ++totals.failures;
     fmt::print(stderr, "{}\n", merged.error().message());
   }
-  totals.seconds += now() - start;
+  totals.seconds += threadSeconds() - start;
 }
 
 /// Figures beside what they may be at most or must be at least.

@@ -19,6 +19,31 @@ function(luthier_sanitized_build sanitizer)
   set_tests_properties(sanitized.${sanitizer} PROPERTIES TIMEOUT 600)
 endfunction()
 
+# Inside a sanitized build.
+
+# luthier_sanitized_hip_program(TARGET PROGRAM source.hip): hipcc's Clang has another sanitizer runtime than ours, so such programs are built by ours, for
+# HIP 5.2.3's code objects.
+function(luthier_sanitized_hip_program target program source)
+  find_path(LUTHIER_DEVICE_LIBS ockl.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode REQUIRED)
+  cmake_path(ABSOLUTE_PATH source)
+  cmake_path(GET program PARENT_PATH folder)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${program}
+    COMMAND ${CMAKE_CXX_COMPILER} -x hip --offload-arch=gfx90a -mcode-object-version=4 --rocm-device-lib-path=${LUTHIER_DEVICE_LIBS} -std=c++17
+      -O1 -g -fsanitize=${LUTHIER_SANITIZE} -fno-gpu-sanitize -Wno-unused-result -I${PROJECT_SOURCE_DIR}/samples ${source} -o ${program} -lamdhip64
+    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/samples/sample.h COMMENT "Building ${program} under a sanitizer" VERBATIM)
+  add_custom_target(${target} DEPENDS ${program})
+endfunction()
+
+# luthier_sanitized_environment(TEST): for a test of such a program.
+function(luthier_sanitized_environment test)
+  set(e2e ${PROJECT_SOURCE_DIR}/tests/e2e)
+  # LLVM 15 inside HIP sets alternate signal stacks too, on which AddressSanitizer trips: use_sigaltstack=0. Our LLVM is not built for it: containers that it
+  # has filled look overflown.
+  set_tests_properties(${test} PROPERTIES LABELS sanitized TIMEOUT 300 ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0:detect_container_overflow=0;LSAN_OPTIONS=suppressions=${e2e}/lsan.supp:print_suppressions=0;TSAN_OPTIONS=suppressions=${e2e}/tsan.supp halt_on_error=1")
+endfunction()
+
 if(LUTHIER_BUILD_TESTS AND LUTHIER_BUILD_SANITIZED AND NOT LUTHIER_SANITIZE)
   luthier_sanitized_build(address)
   luthier_sanitized_build(thread)

@@ -2,7 +2,8 @@
 # Usage: scripts/demo.sh
 #
 # Shows Luthier on a machine without an AMD GPU: installs the packages that are missing (scripts/packages.txt), builds what the
-# demo needs, runs a HIP program on a virtual gfx90a, and prints what the GPU executed. A second run installs and builds nothing.
+# demo needs, runs a HIP program on a virtual gfx90a, and prints what the GPU executed. Then a tool counts opcodes by itself, by instrumenting the kernels: those
+# of the same program, and those of a library, rocRAND, as Debian has built it. A second run installs and builds nothing.
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).
 set -euo pipefail
@@ -14,7 +15,7 @@ case ${1:-} in
 esac
 
 installPackages
-buildVirtualGpu sample_matmul_tiled
+buildVirtualGpu sample_matmul_tiled e2e_rocrand_sequences luthier_runtime opcode_histogram
 
 luthier=$build/bin/luthier
 sample=$build/samples/matmul_tiled
@@ -29,3 +30,10 @@ say "luthier run --gpu gfx90a --stats $stats -- $sample"
 
 say "what the virtual GPU executed"
 python3 "$root/scripts/top_opcodes.py" "$stats"
+
+say "luthier run --tool opcode_histogram -- $sample"
+"$luthier" run --gpu gfx90a --tool opcode_histogram -- "$sample"
+
+rocrand=$build/tests/programs/rocrand_sequences
+say "the same of a library that was built without any of this: luthier run --tool opcode_histogram -- $rocrand philox"
+"$luthier" run --gpu gfx90a --tool opcode_histogram -- "$rocrand" philox

@@ -416,7 +416,7 @@ private:
           fmt::format("'{}' is no argument: a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, address, "
                       "width, pc, block_size, or one of {}",
                       word, fmt::join(hook::kLaunchValueNames, ", ")));
-    spec_.arguments.push_back(std::move(argument));
+    spec_.arguments.push_back(argument);
     return next();
   }
 

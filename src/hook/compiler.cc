@@ -6,10 +6,10 @@
 #include "hook/module_impl.h"
 #include "hook/wrapper.h"
 #include "support/env.h"
+#include "support/thread.h"
 
 #include <llvm/Config/llvm-config.h>
 
-#include <chrono>
 #include <future>
 #include <map>
 #include <mutex>
@@ -76,12 +76,12 @@ struct FragmentCompiler::Impl {
         return std::shared_ptr<const Fragment>(std::move(fragment));
       }
     }
-    const auto start = std::chrono::steady_clock::now();
+    const auto start = threadSeconds();
     auto compiled = compileHook(module, hook, request, target, waveSize);
     {
       std::lock_guard lock(mutex);
       ++statistics.compiled;
-      statistics.compileSeconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      statistics.compileSeconds += threadSeconds() - start;
     }
     if (!compiled)
       return compiled.error().withContext(module.origin());

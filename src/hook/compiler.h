@@ -38,7 +38,7 @@ public:
 
   struct Statistics {
     uint64_t compiled = 0, fromDisk = 0, fromMemory = 0;
-    double compileSeconds = 0;
+    double compileSeconds = 0; ///< of a core
   };
   Statistics statistics() const;
 

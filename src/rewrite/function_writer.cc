@@ -165,7 +165,7 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
       else if (instr.opcode() == Opcode::S_SET_GPR_IDX_OFF)
         indexed_ = kOff;
     } else
-      flush();
+      writeGap(instr);
     if (at && liveness_)
       insert(at->after, instr, after[index], index + 1);
   }
@@ -187,6 +187,19 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
     context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, cfg_.terminator(block).address());
   }
   return {};
+}
+
+/// In the place of an instruction that is taken out: as many wait states, where neighbours may need them.
+void FunctionWriter::writeGap(const Instr &instr) {
+  flush();
+  const isa::Target &target = context_.glue.target();
+  if (!analysis::hazardWindow(target))
+    return;
+  CodeSequence code;
+  context_.glue.nops(code, analysis::waitStatesOf(target, instr));
+  context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
+  inserted_.push_back(std::move(code));
+  remember(inserted_.back().instrs());
 }
 
 Result<void> FunctionWriter::writeInstr(uint32_t index) {
@@ -379,8 +392,12 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   const auto place = static_cast<uint32_t>(context_.notes.size());
   context_.notes.push_back(context_.describe(insertion, site, placed));
   layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion, place);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
   context_.relocate(insertion, 0);
+  if (placed.guard)
+    layout.glue();
   layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion, place);
 
   SiteAccount &account = context_.accounts[insertion];

@@ -55,6 +55,7 @@ private:
   Result<void> writeIndirect(const Instr &instr, const analysis::Block &block, bool call);
   Result<void> writeStubs();
   void writeGetPc(const Instr &instr);
+  void writeGap(const Instr &instr);
   void flush(); ///< instructions that have been collected
 
   void insert(const std::vector<uint32_t> &insertions, const Instr &at, const Point &point, uint32_t next);

@@ -37,7 +37,8 @@ void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t 
                  uint32_t note) {
   if (bytes.empty())
     return;
-  items_.push_back({bytes_.size(), bytes.size(), kind, original, site, note});
+  items_.push_back({bytes_.size(), bytes.size(), kind, original, site, note, glued_});
+  glued_ = false;
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
 }
 
@@ -57,7 +58,7 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
   std::vector<Island> islands;
   if (bytes_.size() > reach)
     for (uint64_t last = 0, n = 0; n < items_.size(); ++n)
-      if (items_[n].begin - last >= reach / 2) {
+      if (items_[n].begin - last >= reach / 2 && !items_[n].glued) {
         islands.push_back({static_cast<uint32_t>(n), 0, {}, {}});
         last = items_[n].begin;
       }

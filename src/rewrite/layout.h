@@ -23,6 +23,8 @@ public:
   /// `original`, `site` and `note` are what CodeRange says of them.
   void add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t original, uint32_t site = UINT32_MAX,
            uint32_t note = UINT32_MAX);
+  /// From what has been added last to what is added next there are distances that are fixed: nothing may come between.
+  void glue() { glued_ = true; }
   /// A branch or s_call_b64: four bytes, whose lower half will be the distance.
   void addBranch(std::span<const uint8_t> bytes, Label to, CodeRange::Kind kind, uint64_t original,
                  uint32_t site = UINT32_MAX);
@@ -47,11 +49,13 @@ private:
     CodeRange::Kind kind{};
     uint64_t original = 0;
     uint32_t site = UINT32_MAX, note = UINT32_MAX;
+    bool glued = false; ///< to the one before
   };
   struct Jump {
     uint32_t item = 0; ///< whose last four bytes it is
     Label to = 0;
   };
+  bool glued_ = false;
   std::vector<uint8_t> bytes_;
   std::vector<Item> items_;
   std::vector<Jump> jumps_;

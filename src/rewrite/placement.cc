@@ -104,6 +104,7 @@ public:
   Result<Plan> plan();
 
 private:
+  Result<Plan> choose();
   Result<Plan> attempt(bool wait);
   void bind(Plan &plan);
   Result<void> lendLanes(Plan &plan, Allocation &allocation, const RegSet &excluded) const;
@@ -116,9 +117,20 @@ private:
   const Site &site_;
   const hook::Fragment &fragment_;
   std::vector<const Cluster *> open_; ///< clusters that are not bound to guest registers
+  enum class Lack : uint8_t { None, Vectors, Scalars } lack_ = Lack::None; ///< of what an attempt found too little
 };
 
+/// A hook that wants more registers than the kernel has may cost occupancy.
 Result<Plan> Planner::plan() {
+  for (;;) {
+    lack_ = Lack::None;
+    auto plan = choose();
+    if (plan || lack_ == Lack::None || !(lack_ == Lack::Vectors ? pool_.growVectors() : pool_.growScalars()))
+      return plan;
+  }
+}
+
+Result<Plan> Planner::choose() {
   const analysis::WaitState &waits = *site_.waits;
   const RegSet busy = waits.busy();
   bool wait = false;
@@ -190,7 +202,7 @@ Result<void> Planner::lendLanes(Plan &plan, Allocation &allocation, const RegSet
   plan.lanesLent = true;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
-    if (!needed(reg) && !fragment_.reads.contains(reg) && !fragment_.writes.contains(reg) && !excluded.contains(reg))
+    if (!needed(reg) && !excluded.contains(reg)) // the hook itself may use it: it is not needed for that long
       dead.insert(reg);
   dead.insert(pool_.spareScalars());
   const auto take = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
@@ -238,6 +250,8 @@ Result<Plan> Planner::attempt(bool wait) {
   const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, true);
     if (!where)
+      lack_ = Lack::Scalars;
+    if (!where)
       return makeError("no scalar register is there to keep {} in", what);
     return {};
   };
@@ -252,12 +266,16 @@ Result<Plan> Planner::attempt(bool wait) {
     if (!isVector(cluster->regs.first))
       continue;
     const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
-    if (!to)
+    if (!to) {
+      lack_ = Lack::Vectors;
       return makeError("not enough vector registers for {} in a row", cluster->regs.count);
+    }
     plan.map.set(cluster->regs, *to);
   }
   const size_t lentVectors = static_cast<size_t>(std::ranges::count_if(allocation.lent(), isVector));
   const size_t accumulators = pool_.freeAccumulators().size();
+  if (lentVectors > accumulators && !spill_.available)
+    lack_ = Lack::Vectors;
   if (lentVectors > accumulators && !spill_.available)
     return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
   if (lentVectors && lentVectors + 1 > accumulators && spill_.available) // one more may keep scalar registers
@@ -280,8 +298,10 @@ Result<Plan> Planner::attempt(bool wait) {
     if (isAccumulator(cluster->regs.first))
       return makeError("the hook uses accumulation registers");
     const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
-    if (!to)
+    if (!to) {
+      lack_ = Lack::Scalars;
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
+    }
     plan.map.set(cluster->regs, *to);
   }
   if (plantedFault() != Fault::Placement)
@@ -470,6 +490,8 @@ Result<PlacedSite> Writer::write() {
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
     glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
   if (plan_.lanesLent) {
+    if (plan_.lanesBase)
+      glue_.constant(out, *plan_.lanesBase, spill_.base);
     glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(out, GlueOp::ExecAll);
     loads |= load(out, lanesSlot, *plan_.lanes, plan_.lanesBase);

@@ -17,7 +17,7 @@ unsigned countOf(const RegSet &set, Reg file, unsigned limit) {
 } // namespace
 
 Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, const object::Symbol &kernel,
-                                          const RegSet &touched, bool open) {
+                                          const RegSet &touched, bool open, unsigned largestGroup) {
   RegisterPool pool;
   const isa::Target &target = object.target();
   pool.target_ = &target;
@@ -41,6 +41,11 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
                              .sgprs = descriptor.sgprs(target),
                              .ldsBytes = 0,
                              .workgroupSize = 0};
+  const unsigned files = target.unifiedVgprs && target.accVgprs ? target.vgprs + target.accVgprs : target.vgprs;
+  constexpr unsigned kSimds = 4; // that the waves of a workgroup are spread over
+  const unsigned wavesPerSimd = (largestGroup + kSimds * waveSize - 1) / (kSimds * waveSize);
+  pool.vectorLimit_ = std::max<unsigned>(descriptor.vgprs(target),
+                                         wavesPerSimd ? isa::maxVgprs(target, waveSize, wavesPerSimd) : files);
   const isa::Headroom more = isa::headroom(target, use);
   const unsigned sgprs = target.major >= 10
                              ? target.sgprs
@@ -64,8 +69,8 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(vgpr(n));
   // XNACK_MASK is only looked at while the hardware repeats an access that faulted; there is none where it is not
   // enabled.
-  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos && !touched.contains(Reg::XnackMaskLo) &&
-      !touched.contains(Reg::XnackMaskHi) && !open)
+  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos &&
+      !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;
 }
@@ -98,7 +103,7 @@ RegRange RegisterPool::reserveVector() {
   for (const bool anywhere : {false, true})
     for (unsigned n = original_.vgprs; n < target_->vgprs; ++n) {
       const Reg reg = vgpr(n);
-      if (reserved_.contains(reg) || (!anywhere && !usable_.contains(reg)))
+      if (reserved_.contains(reg) || (!anywhere && !usable_.contains(reg)) || !fits(n + 1, original_.accVgprs))
         continue;
       usable_.erase(reg);
       reserved_.insert(reg);
@@ -114,8 +119,46 @@ bool RegisterPool::reserveLastResort() {
   return !lastResort_.empty();
 }
 
+/// Whether waves with so many registers can be started.
+bool RegisterPool::fits(unsigned vgprs, unsigned accVgprs) const {
+  if (!target_->unifiedVgprs)
+    return std::max(vgprs, accVgprs) <= vectorLimit_;
+  if (!accVgprs)
+    return vgprs <= vectorLimit_;
+  return (vgprs + isa::kAccumOffsetGranule - 1) / isa::kAccumOffsetGranule * isa::kAccumOffsetGranule + accVgprs <=
+         vectorLimit_;
+}
+
+bool RegisterPool::growVectors() {
+  constexpr unsigned kStep = 8;
+  const unsigned accVgprs = std::max(original_.accVgprs, countOf(used_, Reg::A0, target_->accVgprs));
+  unsigned grown = 0;
+  for (unsigned n = original_.vgprs; n < target_->vgprs && grown < kStep && fits(n + 1, accVgprs); ++n)
+    if (!usable_.contains(vgpr(n)) && !reserved_.contains(vgpr(n))) {
+      usable_.insert(vgpr(n));
+      ++grown;
+    }
+  // Accumulation registers that were there for saving must still fit behind.
+  const unsigned vgprs = std::max(original_.vgprs, countOf(usable_ | used_, Reg::V0, target_->vgprs));
+  for (unsigned n = target_->accVgprs; n-- > accVgprs;)
+    if (beyondAccumulators_.contains(agpr(n)) && !fits(vgprs, n + 1))
+      beyondAccumulators_.erase(agpr(n));
+  return grown != 0;
+}
+
+bool RegisterPool::growScalars() {
+  bool grown = false;
+  for (unsigned n = original_.sgprs; n < target_->sgprs; ++n)
+    if (!usable_.contains(sgpr(n)) && !reserved_.contains(sgpr(n))) {
+      usable_.insert(sgpr(n));
+      grown = true;
+    }
+  return grown;
+}
+
 bool RegisterPool::addAccumulator() {
-  for (unsigned n = original_.accVgprs; n < target_->accVgprs; ++n)
+  const unsigned vgprs = countOf(used_ | usable_, Reg::V0, target_->vgprs);
+  for (unsigned n = original_.accVgprs; n < target_->accVgprs && fits(std::max(vgprs, original_.vgprs), n + 1); ++n)
     if (!beyondAccumulators_.contains(agpr(n))) {
       beyondAccumulators_.insert(agpr(n));
       return true;

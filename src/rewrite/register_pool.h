@@ -30,8 +30,10 @@ class RegisterPool {
 public:
   /// `touched`: all registers that code of the kernel may use; `open`: it may call code that is not known, which may
   /// use all that the kernel was given.
+  /// `largestGroup`: work-items of the largest workgroup that the kernel may be launched with, which must find room; 0
+  /// if not known.
   static Result<RegisterPool> create(const object::CodeObject &object, const object::Symbol &kernel,
-                                     const RegSet &touched, bool open);
+                                     const RegSet &touched, bool open, unsigned largestGroup);
 
   /// Consecutive registers for the whole kernel, from number `least` on; none when there is no room.
   Home reserveScalars(unsigned count, unsigned least);
@@ -42,6 +44,10 @@ public:
   /// None until it has been reserved.
   RegRange lastResort() const { return lastResort_; }
   bool reserveLastResort(); ///< whether it could be
+  /// More registers for hooks to use than occupancy would allow, for when there are too few to save: whether there are
+  /// any.
+  bool growVectors();
+  bool growScalars();
   /// One more accumulation register to save others in, whatever it costs.
   bool addAccumulator();
   /// Two scalar registers that the guest cannot be using; none when there are no such.
@@ -84,6 +90,8 @@ private:
   RegSet reserved_, kept_;
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
+  unsigned vectorLimit_ = 0; ///< most vector registers, of both kinds where they share a file
+  bool fits(unsigned vgprs, unsigned accVgprs) const;
   RegRange lastResort_;
   RegRange spareScalars_;
   RegSet used_;

@@ -58,9 +58,11 @@ struct Rewriter::Impl {
 /// One run of rewrite(), step by step.
 class VariantBuilder {
 public:
-  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions)
+  /// `refused`: reasons why insertions are not to be tried, by number; empty for the others.
+  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions,
+                 const std::vector<std::string> &refused)
       : rewriter_(rewriter), object_(rewriter.object), target_(object_.target()), kernel_(kernel),
-        insertions_(insertions) {}
+        insertions_(insertions), refused_(refused) {}
 
   Result<Rewrite> build();
 
@@ -84,6 +86,7 @@ private:
   const isa::Target &target_;
   const object::Symbol &kernel_;
   std::span<const Insertion> insertions_;
+  const std::vector<std::string> &refused_;
 
   Rewrite result_;
   std::vector<const analysis::Function *> functions_;
@@ -166,6 +169,8 @@ Result<void> VariantBuilder::prepareInsertions() {
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
     const auto prepare = [&]() -> Result<void> {
+      if (!refused_[n].empty())
+        return makeError("{}", refused_[n]);
       if (insertion.module) {
         const hook::Hook *hook = insertion.module->findHook(insertion.hook);
         if (!hook)
@@ -173,8 +178,11 @@ Result<void> VariantBuilder::prepareInsertions() {
         if (insertion.arguments.size() != hook->parameters.size())
           return makeError("it takes {} arguments, {} are given", hook->parameters.size(), insertion.arguments.size());
         const Instr *instr = instrOf(insertion, functions_);
-        if (!instr)
+        if (!instr) { // there is no such point: what follows knows best why
+          uint32_t none = 0;
+          LUTHIER_TRY(addPoints(insertion, n, functions_, points_, none));
           return makeError("no instruction starts at {:#x}", insertion.address);
+        }
         for (size_t a = 0; a < insertion.arguments.size(); ++a)
           prepared_[n].arguments.push_back(LUTHIER_TRY(resolveOne(insertion, a, *instr)));
         if (!insertion.result.empty()) {
@@ -501,8 +509,10 @@ Result<Rewrite> VariantBuilder::build() {
   allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_));
+  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_, metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
+  for (SiteAccount &site : result_.sites)
+    site.late = site.rejected.empty();
   if (const auto can = canSpill(target_, descriptor_); can)
     spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};
   else
@@ -519,6 +529,7 @@ Result<Rewrite> VariantBuilder::build() {
     if (!insertions_[n].module && site.rejected.empty())
       site.places = 1;
     site.placed = site.rejected.empty();
+    site.late &= !site.placed;
   }
   return std::move(result_);
 }
@@ -616,11 +627,42 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &obj
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));
 }
 
+namespace {
+
+/// Hook and place, for messages.
+std::string describe(const Insertion &insertion, const object::Symbol &kernel) {
+  const std::string_view function = insertion.function ? insertion.function->name : kernel.name;
+  std::string text = insertion.hook.empty() ? std::string() : fmt::format("hook {}, ", insertion.hook);
+  text += toString(insertion.position);
+  if (insertion.position < Position::FunctionEntry)
+    text += fmt::format(" at {:#x}", insertion.address);
+  if (insertion.position == Position::Edge)
+    text += fmt::format(" to {:#x}", insertion.edgeTo);
+  return fmt::format("{} of {}", text, function);
+}
+
+} // namespace
+
 Result<Rewrite> Rewriter::rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions) {
-  auto result = VariantBuilder(*impl_, kernel, insertions).build();
-  if (!result)
-    return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
-  return result;
+  // An insertion may turn out to be impossible when part of it is in the code already, an instruction that it replaces
+  // is gone, or the entry has been made for it: then all over again, without it.
+  std::vector<std::string> refused(insertions.size());
+  for (;;) {
+    auto result = VariantBuilder(*impl_, kernel, insertions, refused).build();
+    if (!result)
+      return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
+    bool again = false;
+    for (size_t n = 0; n < insertions.size(); ++n) {
+      SiteAccount &site = result->sites[n];
+      again |= site.late;
+      if (site.rejected.empty())
+        continue;
+      refused[n] = site.reason = site.rejected;
+      site.rejected = fmt::format("{}: {}", describe(insertions[n], kernel), site.reason);
+    }
+    if (!again)
+      return result;
+  }
 }
 
 analysis::Program &Rewriter::program() { return *impl_->program; }

@@ -20,7 +20,7 @@ enum class Position : uint8_t {
   Before,        ///< each time control gets to the instruction
   After,         ///< each time it goes on behind the instruction; not for those that end a block (calls may)
   Replace,       ///< instead of the instruction
-  Remove,        ///< the instruction goes, nothing comes
+  Remove,        ///< the instruction goes; s_nop comes where neighbours may rely on the distance
   BlockEntry,    ///< before the first instruction of a block, and before all that is Before it
   Edge,          ///< each time control goes from one block to another
   FunctionEntry, ///< when the function is called: not when it loops to its first instruction
@@ -75,11 +75,13 @@ struct Insertion {
 /// What became of an insertion.
 struct SiteAccount {
   bool placed = false;
-  std::string rejected;      ///< why not
+  std::string rejected;      ///< why not: hook, place and reason; empty if it was placed
+  std::string reason;        ///< the reason alone
   uint32_t places = 0;       ///< in the code; several for FunctionExit and KernelExit
   uint32_t instructions = 0; ///< inserted, at all places
   uint32_t saved = 0;        ///< live registers that had to be saved around it
   uint32_t waits = 0;        ///< places with a wait that the guest did not have
+  bool late = false;         ///< for the rewriter: refused when code was being written
 };
 
 struct Rewrite {

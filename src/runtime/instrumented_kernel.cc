@@ -4,6 +4,13 @@
 
 namespace luthier::runtime {
 
+namespace {
+
+/// Every launch in flight has as much on the GPU, and on the host.
+constexpr uint64_t kMostPerLaunchBytes = 1ull << 30;
+
+} // namespace
+
 LoadedVariant::~LoadedVariant() = default;
 
 Result<void> InstrumentedKernel::build(ToolMemory &memory) {
@@ -27,6 +34,11 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   account->wavesAfter = v.after.wavesPerSimd;
   account->codeBefore = v.before.codeBytes;
   account->codeAfter = v.after.codeBytes;
+
+  for (const auto &module : v.launchBlocks)
+    if (module->perLaunchBytes() > kMostPerLaunchBytes)
+      return makeError("{}: per-launch variables have {} bytes; {} are possible", module->origin(),
+                       module->perLaunchBytes(), kMostPerLaunchBytes);
 
   rewrite::OverlayAddresses addresses{.original = object.code->delta(), .variables = {}};
   for (const rewrite::UsedVariable &used : v.variables)

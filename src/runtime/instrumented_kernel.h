@@ -24,13 +24,24 @@ struct LoadedVariant {
   ~LoadedVariant();
 };
 
+/// Launches are counted without the lock of tools.
+struct KernelAccount : report::KernelAccount {
+  std::atomic<uint64_t> seen = 0, run = 0; ///< launches of the kernel, and of its rewritten form
+
+  report::KernelAccount now() const {
+    report::KernelAccount account = *this;
+    account.launches = seen;
+    account.launchesInstrumented = run;
+    return account;
+  }
+};
+
 struct InstrumentedKernel {
   std::unique_ptr<Kernel::Impl> kernel; ///< null when nobody wanted it
   std::unique_ptr<LoadedVariant> variant;
-  std::shared_ptr<report::KernelAccount> account;
+  std::shared_ptr<KernelAccount> account;
   hsa_executable_t executable = {};
   hsa_agent_t agent = {};
-  std::atomic<uint64_t> launches = 0;
 
   /// Rewrites and loads it as the tools have asked for.
   Result<void> build(ToolMemory &memory);

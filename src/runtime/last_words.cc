@@ -3,6 +3,10 @@
 #include "runtime/tool_host.h"
 #include "support/thread.h"
 
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <dlfcn.h>
@@ -18,51 +22,93 @@ namespace luthier::runtime {
 namespace {
 
 constexpr int kSignals[] = {SIGTERM, SIGINT, SIGHUP, SIGABRT};
-constexpr int kPatience = 5000;         ///< milliseconds that a handler waits for the report
-constexpr int kSnapshotInterval = 1000; ///< milliseconds
+constexpr std::chrono::milliseconds kPatience(10'000); ///< that a handler has for the report
+/// Whoever ends a process by a signal does not want to wait for its kernels.
+constexpr std::chrono::milliseconds kWaitForLaunches(500);
+constexpr std::chrono::milliseconds kSnapshotInterval(1000);
+constexpr int kSnapshotShare = 20; ///< writing snapshots takes at most one part of so many
+constexpr char kLockHeld = 1;      ///< the signal is abort, by a thread that has the lock of tools
 int wake[2] = {-1, -1}, done[2] = {-1, -1};
 pid_t owner = 0;
+std::atomic<pid_t> watcher = 0; ///< the thread that was started for this
+
+/// Has the report written by the thread, and waits a moment for it. May be called from a signal handler, whatever it
+/// has interrupted: the allocator or a tool may be locked by the very thread that calls.
+void finishElsewhere(char byte) {
+  // A child that was forked has no thread to wake; and the thread does not wait for itself.
+  if (getpid() != owner || gettid() == watcher)
+    return;
+  if (write(wake[1], &byte, 1) != 1)
+    return;
+  pollfd ready{done[0], POLLIN, 0};
+  while (poll(&ready, 1, static_cast<int>(kPatience.count())) < 0 && errno == EINTR)
+    ;
+}
+
+// A handler must not allocate, as the ordinary models of thread-local storage may.
+[[gnu::tls_model("initial-exec")]] thread_local volatile sig_atomic_t waiting = 0, deferred = 0;
 
 void onSignal(int signal) {
-  // A child that was forked has no thread to wake.
-  if (getpid() == owner) {
-    const char byte = static_cast<char>(signal);
-    if (write(wake[1], &byte, 1) == 1) {
-      pollfd ready{done[0], POLLIN, 0};
-      while (poll(&ready, 1, kPatience) < 0 && errno == EINTR)
-        ;
-    }
+  if (getpid() == owner && waiting && signal != SIGABRT) { // nobody can hold back abort
+    deferred = signal;
+    return;
   }
+  finishElsewhere(waiting ? kLockHeld : 0);
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
 
 void run() {
+  becomeInternalThread("luthier-end");
+  watcher = gettid();
+  std::chrono::milliseconds interval = kSnapshotInterval;
   for (;;) {
     pollfd ready{wake[0], POLLIN, 0};
-    const int count = poll(&ready, 1, kSnapshotInterval);
-    if (count > 0) {
-      ToolHost::instance().finish();
-      const char byte = 0;
+    if (poll(&ready, 1, static_cast<int>(interval.count())) > 0) {
+      char byte = 0;
+      if (read(wake[0], &byte, 1) != 1)
+        return;
+      // First what there is: a tool's last words may need ROCr, whose locks the thread that was interrupted may hold.
+      if (byte != kLockHeld)
+        ToolHost::instance().writeSnapshot();
+      ToolHost::instance().finish({.launches = kWaitForLaunches, .lockHeld = byte == kLockHeld});
+      // For all threads that wait: nobody reads it.
       if (write(done[1], &byte, 1) < 0)
         return;
-      return;
+      continue;
     }
+    const auto begin = std::chrono::steady_clock::now();
     ToolHost::instance().writeSnapshot();
+    const auto took = std::chrono::steady_clock::now() - begin;
+    interval =
+        std::max(kSnapshotInterval, std::chrono::duration_cast<std::chrono::milliseconds>(took * kSnapshotShare));
   }
 }
 
 } // namespace
 
+bool EndWaits::here() { return waiting > 0; }
+
+EndWaits::EndWaits() { waiting = waiting + 1; }
+
+EndWaits::~EndWaits() {
+  waiting = waiting - 1;
+  if (waiting || !deferred)
+    return;
+  const int signal = deferred;
+  deferred = 0;
+  onSignal(signal);
+}
+
 void watchForTheEnd() {
   owner = getpid();
-  std::atexit([] { ToolHost::instance().finish(); });
+  std::atexit([] { ToolHost::instance().finish({}); });
   if (const auto registerFlush =
           reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush"))) // libluthier-exit.so
     registerFlush(&luthierFlush);
   if (pipe2(wake, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
     return;
-  // The application's threads handle its signals, not this one.
+  // The application's threads handle its signals, not this one, from its very start.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -81,4 +127,5 @@ void watchForTheEnd() {
 
 } // namespace luthier::runtime
 
-extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::ToolHost::instance().finish(); }
+// _exit is called by signal handlers, too.
+extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::finishElsewhere(0); }

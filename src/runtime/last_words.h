@@ -1,5 +1,6 @@
 // Sees to it that results are written however the application ends: by returning from main or calling exit, by _exit
-// (through the preloaded libluthier-exit.so, which calls luthierFlush), by abort, or by SIGTERM, SIGINT or SIGHUP.
+// (through the preloaded libluthier-exit.so, which calls luthierFlush), by abort, or by SIGTERM, SIGINT or SIGHUP. For
+// an end without notice, such as SIGKILL, results are written from time to time.
 //
 // A signal handler may do next to nothing. Ours wakes a thread that was started for this, waits a moment for it, and
 // lets the signal do what it would have done. Signals that the application handles itself, or ignores, are left alone.
@@ -9,5 +10,16 @@ namespace luthier::runtime {
 
 /// For ToolHost. Once.
 void watchForTheEnd();
+
+/// While one lives, its thread holds, or waits for, what last words need: a signal that would end the process there
+/// does so when the last one of the thread has gone.
+class EndWaits {
+public:
+  EndWaits();
+  ~EndWaits();
+  static bool here(); ///< whether this thread has one
+  EndWaits(const EndWaits &) = delete;
+  EndWaits &operator=(const EndWaits &) = delete;
+};
 
 } // namespace luthier::runtime

@@ -33,7 +33,7 @@ extern "C" {
 }
 
 [[gnu::visibility("default")]] void OnUnload() {
-  runtime::ToolHost::instance().finish();
+  runtime::ToolHost::instance().finish({});
   runtime::finishHsaTrace();
   hsa::Interceptor::instance().uninstall();
   hsa::lifetime::noteAllDestroyed();

@@ -4,11 +4,12 @@
 #include "support/demangle.h"
 #include "support/log.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <dlfcn.h>
-#include <filesystem>
 #include <regex.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -16,8 +17,7 @@ namespace luthier::runtime {
 
 namespace {
 
-constexpr auto kWaitForLaunches = std::chrono::seconds(5);
-constexpr auto kWaitForTools = std::chrono::seconds(2);
+constexpr std::chrono::milliseconds kWaitForTools(2000), kPollForTheEnd(100);
 
 bool matches(const std::string &pattern, const std::string &text) {
   regex_t compiled;
@@ -28,11 +28,6 @@ bool matches(const std::string &pattern, const std::string &text) {
   return found;
 }
 
-std::string toolName(const std::string &path) {
-  std::string name = std::filesystem::path(path).stem().string();
-  return name.starts_with("lib") ? name.substr(3) : name;
-}
-
 } // namespace
 
 ToolHost &ToolHost::instance() {
@@ -40,22 +35,45 @@ ToolHost &ToolHost::instance() {
   return *host;
 }
 
+ToolHost::Lock::Lock(ToolHost &host) : lock_(host.toolMutex_, std::defer_lock) {
+  while (!lock_.try_lock_for(kPollForTheEnd))
+    if (host.ended_)
+      return;
+}
+
 void ToolHost::fail(const std::string &message) {
-  messages_.push_back(message);
+  {
+    std::lock_guard lock(messagesMutex_);
+    messages_.push_back(message);
+  }
+  dirty_ = true;
   log::error("{}", message);
   if (!settings_.strict)
     return;
   log::error("ending the application, as --strict asks");
-  write(true);
-  _exit(1);
+  finished_ = true;
+  write(results(), true);
+  ended_ = true;
+  syscall(SYS_exit_group, 1);
 }
 
 void ToolHost::warn(const std::string &message) {
-  messages_.push_back(message);
+  {
+    std::lock_guard lock(messagesMutex_);
+    messages_.push_back(message);
+  }
+  dirty_ = true;
   log::warn("{}", message);
 }
 
 bool ToolHost::start() {
+  if (process_) {
+    // Their memory on the GPUs went when HSA was shut down.
+    if (!tools_.empty())
+      log::warn("HSA is started once more: tools have seen the application up to when it was shut down");
+    return false;
+  }
+  process_ = getpid();
   auto settings = ToolSettings::fromEnvironment();
   if (!settings) {
     log::error("no tool is loaded: {}", settings.error().message());
@@ -65,7 +83,7 @@ bool ToolHost::start() {
   if (settings_.tools.empty())
     return false;
   compiler_ = std::make_unique<hook::FragmentCompiler>();
-  std::lock_guard lock(toolMutex_);
+  const Lock lock(*this);
   for (const std::string &path : settings_.tools)
     load(path);
   return true;
@@ -124,7 +142,9 @@ std::string ToolHost::option(const std::string &name, const std::string &byDefau
 
 void ToolHost::listen(hsa::Interceptor &interceptor) {
   interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { onPackets(batch); }).keep();
-  interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { onDestroyed(executable); }).keep();
+  // Other code may be loaded at the same address next; and what was not known may be known now.
+  interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
+  interceptor.executableFrozen().subscribe([this](hsa_executable_t) { forget({}); }).keep();
 }
 
 bool ToolHost::wanted(const std::string &name, const std::string &symbol) const {
@@ -136,6 +156,8 @@ bool ToolHost::wanted(const std::string &name, const std::string &symbol) const 
 }
 
 void ToolHost::onPackets(hsa::PacketBatch &batch) {
+  if (ended_)
+    return;
   for (hsa::PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch())
       onDispatch(batch, entry);
@@ -147,7 +169,9 @@ std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hs
     if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
       return found->second;
   }
-  std::lock_guard tools(toolMutex_);
+  const Lock tools(*this);
+  if (!tools)
+    return nullptr;
   {
     std::shared_lock lock(kernelsMutex_);
     if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
@@ -163,9 +187,10 @@ std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hs
 std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) {
   const auto begin = std::chrono::steady_clock::now();
   auto result = std::make_shared<InstrumentedKernel>();
-  result->account = std::make_shared<report::KernelAccount>();
-  report::KernelAccount &account = *result->account;
+  result->account = std::make_shared<KernelAccount>();
+  KernelAccount &account = *result->account;
   accounts_.push_back(result->account);
+  dirty_ = true;
   const auto skip = [&](std::string why) {
     account.skipped = std::move(why);
     return result;
@@ -200,23 +225,31 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
     return skip(kernel.error().message());
   }
   result->kernel = *std::move(kernel);
+  const auto works = [](const auto &tool) { return tool->tool && !tool->broken; };
+  std::string why =
+      std::ranges::any_of(tools_, works) ? "no tool asked for anything in it" : "there is no tool that works";
   for (const auto &tool : tools_) {
-    if (!tool->tool)
+    if (!works(tool))
       continue;
+    // What one tool gets wrong is not the others' loss.
     const size_t asked = result->kernel->insertions.size();
     Kernel view(*result->kernel);
     guarded(*tool, "instrument", [&] { tool->tool->instrument(view, Site(*result->kernel)); });
     if (tool->broken)
-      result->kernel->insertions.resize(asked);
-  }
-  if (!result->kernel->error.empty()) {
-    fail(result->kernel->error);
-    return skip(result->kernel->error);
+      why = fmt::format("tool {} threw", tool->name);
+    else if (const std::string error = std::exchange(result->kernel->error, {}); !error.empty())
+      fail(why = fmt::format("tool {}: {}", tool->name, error));
+    else
+      continue;
+    result->kernel->insertions.resize(asked);
   }
   if (result->kernel->insertions.empty())
-    return skip("no tool asked for anything in it");
+    return skip(why);
   if (const auto built = result->build(memory_); !built) {
-    fail(built.error().message());
+    account.sitesAsked = result->kernel->insertions.size();
+    account.sitesPlaced = 0;
+    account.rejected = {{built.error().message(), account.sitesAsked}};
+    fail(fmt::format("{} runs as it was: {}", account.name, built.error().message()));
     return skip(built.error().message());
   }
   for (const auto &[reason, count] : account.rejected)
@@ -230,17 +263,17 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
 void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
   hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
   const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
-  if (!kernel->variant) {
-    std::lock_guard lock(toolMutex_);
-    ++kernel->account->launches;
+  if (!kernel)
     return;
-  }
+  const uint64_t numberOfKernel = ++kernel->account->seen;
+  if (!kernel->variant)
+    return;
   const LoadedVariant &variant = *kernel->variant;
   auto launch = std::make_shared<Launch::Impl>();
   launch->kernel = kernel;
   launch->view.emplace(*kernel->kernel);
   launch->number = ++launches_;
-  launch->numberOfKernel = ++kernel->launches;
+  launch->numberOfKernel = numberOfKernel;
   launch->queue = batch.queue.id;
   launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
   launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
@@ -254,10 +287,9 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
 
   bool on = launch->numberOfKernel >= settings_.firstIteration && launch->numberOfKernel <= settings_.lastIteration;
   {
-    std::lock_guard lock(toolMutex_);
-    if (finished_)
+    const Lock lock(*this);
+    if (!lock || finished_)
       on = false;
-    ++kernel->account->launches;
     if (on) {
       on = false;
       Launch view(*launch);
@@ -267,7 +299,6 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     }
     if (!on)
       return;
-    ++kernel->account->launchesInstrumented;
   }
 
   // Memory first: when there is none, the packet must still be as it was.
@@ -287,8 +318,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
       return {};
     };
     if (const auto prepared = prepare(); !prepared) {
-      std::lock_guard lock(toolMutex_);
-      --kernel->account->launchesInstrumented;
+      const Lock lock(*this);
       fail(fmt::format("a launch of {} runs as it was: {}", kernel->account->name, prepared.error().message()));
       return;
     }
@@ -299,6 +329,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
                                                  static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << kShift));
   }
   launch->instrumented = true;
+  ++kernel->account->run;
   packet.kernel_object = variant.kernelObject;
   packet.private_segment_size += variant.moreScratch;
   ++inFlight_;
@@ -316,9 +347,9 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
     if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
       log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());
   {
-    std::lock_guard lock(toolMutex_);
+    const Lock lock(*this);
     Launch view(*launch);
-    if (!finished_)
+    if (lock && !finished_)
       for (const auto &tool : tools_)
         if (tool->tool)
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
@@ -331,25 +362,40 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
   --inFlight_;
 }
 
-/// Other code may be loaded at the same address next.
-void ToolHost::onDestroyed(hsa_executable_t executable) {
-  std::lock_guard tools(toolMutex_);
+void ToolHost::forget(hsa_executable_t executable) {
+  const auto goes = [&](const auto &entry) { return entry.second->executable.handle == executable.handle; };
+  if (!executable.handle) { // rarely anything, and then freezing need not wait for tools
+    std::unique_lock lock(kernelsMutex_);
+    std::erase_if(kernels_, goes);
+    return;
+  }
+  const Lock tools(*this);
+  if (!tools)
+    return;
   std::unique_lock lock(kernelsMutex_);
-  std::erase_if(kernels_, [&](const auto &entry) { return entry.second->executable.handle == executable.handle; });
+  std::erase_if(kernels_, goes);
   std::erase_if(objects_,
                 [&](const auto &entry) { return entry.second->code->executable().handle == executable.handle; });
 }
 
-void ToolHost::write(bool final) {
-  std::vector<report::Table> tables;
+ToolHost::Results ToolHost::results() {
+  Results results;
   for (const auto &tool : tools_)
-    tables.push_back(tool->table);
-  report::Account account;
+    results.tables.push_back(tool->table);
   for (const auto &kernel : accounts_)
-    account.kernels.push_back(*kernel);
-  account.seconds = seconds_;
-  account.messages = messages_;
-  account.recordsLost = lost_;
+    results.account.kernels.push_back(kernel->now());
+  results.account.seconds = seconds_;
+  results.account.recordsLost = lost_;
+  std::lock_guard lock(messagesMutex_);
+  results.account.messages = messages_;
+  return results;
+}
+
+void ToolHost::write(const Results &results, bool final) {
+  std::lock_guard lock(writeMutex_);
+  if (finished_ && !final)
+    return;
+  const auto &[tables, account] = results;
   const std::string text = settings_.format == OutputFormat::Csv    ? report::toCsv(tables)
                            : settings_.format == OutputFormat::Json ? report::toJson(tables, account)
                                                                     : report::toText(tables, account);
@@ -363,27 +409,41 @@ void ToolHost::write(bool final) {
 void ToolHost::writeSnapshot() {
   if (settings_.output.empty() || !dirty_.exchange(false))
     return;
-  std::unique_lock lock(toolMutex_, kWaitForTools);
-  if (lock && !finished_)
-    write(false);
+  Results now;
+  {
+    const Lock lock(*this, kWaitForTools);
+    if (!lock || finished_) {
+      dirty_ = true;
+      return;
+    }
+    now = results();
+  }
+  write(now, false); // without the lock: tools need not wait for the disk
 }
 
-void ToolHost::finish() {
-  if (tools_.empty() && messages_.empty())
+void ToolHost::finish(Ending ending) {
+  if (getpid() != process_ || ended_ || settings_.tools.empty())
     return;
-  const auto end = std::chrono::steady_clock::now() + kWaitForLaunches;
-  while (inFlight_ && std::chrono::steady_clock::now() < end)
+  ending.lockHeld |= EndWaits::here(); // a tool has called exit
+  const auto end = std::chrono::steady_clock::now() + ending.launches;
+  while (!ending.lockHeld && inFlight_ && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  std::unique_lock lock(toolMutex_, kWaitForTools);
-  if (!lock || finished_)
+  std::optional<Lock> lock;
+  if (!ending.lockHeld)
+    if (lock.emplace(*this, kWaitForTools); !*lock)
+      return;
+  if (finished_)
     return;
-  for (const auto &tool : tools_)
-    if (tool->tool)
-      guarded(*tool, "exit", [&] { tool->tool->exit(); });
+  if (lock)
+    for (const auto &tool : tools_)
+      if (tool->tool)
+        guarded(*tool, "exit", [&] { tool->tool->exit(); });
   finished_ = true;
+  Results last = results();
   if (const uint64_t left = inFlight_)
-    messages_.push_back(fmt::format("{} launches had not completed at the end", left));
-  write(true);
+    last.account.messages.push_back(fmt::format("{} launches had not completed at the end", left));
+  write(last, true);
+  ended_ = true;
 }
 
 } // namespace luthier::runtime

@@ -13,10 +13,12 @@
 #include "report/report.h"
 #include "runtime/instrumented_kernel.h"
 #include "runtime/kernel_view.h"
+#include "runtime/last_words.h"
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
 
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <shared_mutex>
 #include <unordered_map>
@@ -42,8 +44,12 @@ public:
   /// Loads the tools that the environment names. False when there are none.
   bool start();
   void listen(hsa::Interceptor &interceptor);
-  /// The end: tools' last words, and the report. Once; later calls do nothing.
-  void finish();
+  struct Ending {
+    std::chrono::milliseconds launches{5000}; ///< to wait for those in flight
+    bool lockHeld = false; ///< by a thread that ends inside a tool: tools cannot be called, results can be written
+  };
+  /// The end: tools' last words, and the report. Once; later calls do nothing, and so do forked children.
+  void finish(Ending ending);
   /// Writes what there is, for when the end may come without notice.
   void writeSnapshot();
 
@@ -59,33 +65,60 @@ public:
 private:
   ToolHost() = default;
 
+  /// Tools are called under it. A thread may have several. False when it was not to be had: in time, or because a
+  /// thread ends the process from inside a tool.
+  class Lock {
+  public:
+    explicit Lock(ToolHost &host);
+    Lock(ToolHost &host, std::chrono::milliseconds patience) : lock_(host.toolMutex_, patience) {}
+    explicit operator bool() const { return lock_.owns_lock(); }
+
+  private:
+    EndWaits endWaits_; // goes after the lock has been given back
+    std::unique_lock<std::recursive_timed_mutex> lock_;
+  };
+
   void load(const std::string &path);
   void onPackets(hsa::PacketBatch &batch);
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
-  void onDestroyed(hsa_executable_t executable);
+  /// Null at the very end.
   std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, hsa_agent_t agent);
   std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
   bool wanted(const std::string &name, const std::string &symbol) const;
   /// Calls a tool; one that throws is not called again.
   void guarded(LoadedTool &tool, const char *what, const std::function<void()> &call);
+  /// What could not be done. Under `strict`, the end.
   void fail(const std::string &message);
-  void write(bool final);
+  struct Results {
+    std::vector<report::Table> tables;
+    report::Account account;
+  };
+  Results results();
+  void write(const Results &results, bool final);
+  /// Forgets kernels of an executable that goes, or, given none, those whose code was not known.
+  void forget(hsa_executable_t executable);
 
   ToolSettings settings_;
+  pid_t process_ = 0; ///< that the tools were loaded in
   ToolMemory memory_;
   HookModules modules_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
 
-  std::timed_mutex toolMutex_; ///< tools are called under it, and it guards what follows
+  /// Guards what follows. Recursive: when a tool calls exit, destructors run that unload code.
+  std::recursive_timed_mutex toolMutex_;
   std::vector<std::unique_ptr<LoadedTool>> tools_;
   std::unordered_map<uint64_t, std::shared_ptr<ObjectView>> objects_; ///< by number of the captured code
-  std::vector<std::shared_ptr<report::KernelAccount>> accounts_;
-  std::vector<std::string> messages_;
+  std::vector<std::shared_ptr<KernelAccount>> accounts_;
   uint64_t lost_ = 0; ///< records, as tools say
   double seconds_ = 0;
-  bool finished_ = false;
-  std::atomic<bool> dirty_ = false;
+  std::atomic<bool> finished_ = false; ///< tools are not called any more
+  std::atomic<bool> ended_ = false;    ///< the report is written
+  std::atomic<bool> dirty_ = false;    ///< there is something new to write
+
+  std::mutex writeMutex_;    ///< for one file at a time
+  std::mutex messagesMutex_; ///< tools may warn from threads of their own
+  std::vector<std::string> messages_;
 
   std::vector<ToolOption> options_;
   std::string creating_; ///< name of the tool whose constructor runs

@@ -22,7 +22,8 @@ Result<hsa::PoolMemory> ToolMemory::allocate(hsa_agent_t agent, Kind kind, size_
     for (hsa::Agent cpu : LUTHIER_TRY(hsa::Agent::cpus()))
       if (const auto access = cpu.access(pool); access && *access != HSA_AMD_MEMORY_POOL_ACCESS_NEVER_ALLOWED)
         both.push_back(cpu);
-    hostReaches_ = both.size() > 1 && memory.allowAccess(both);
+    if (both.size() < 2 || !memory.allowAccess(both))
+      hostReaches_ = false;
     return memory;
   }
   for (hsa::Agent cpu : LUTHIER_TRY(hsa::Agent::cpus())) {
@@ -88,16 +89,17 @@ Result<ToolMemory::Variables *> ToolMemory::variablesOf(hsa_agent_t agent, const
     offsets.push_back(size);
     size += variable.size;
   }
-  std::vector<std::byte> contents(std::max<uint64_t>(size, 8));
-  for (size_t n = 0; n < offsets.size(); ++n)
-    std::ranges::copy(module->variables()[n].storage == hook::Storage::Device ? module->variables()[n].contents
-                                                                              : std::vector<std::byte>(),
-                      contents.begin() + static_cast<ptrdiff_t>(offsets[n]));
-  auto memory = allocate(agent, Kind::Device, contents.size());
+  size = (std::max<uint64_t>(size, 8) + 3) & ~3ull;
+  auto memory = allocate(agent, Kind::Device, size);
   if (!memory)
-    return memory.error().withContext(
-        fmt::format("{} bytes for the variables of {}", contents.size(), module->origin()));
-  LUTHIER_TRY(hsa::copyMemory(memory->data(), contents.data(), contents.size()));
+    return memory.error().withContext(fmt::format("{} bytes for the variables of {}", size, module->origin()));
+  // A copy of it all on the host might have no room there.
+  LUTHIER_TRY(hsa::call<hsa::ApiId::hsa_amd_memory_fill>(memory->data(), 0u, size / 4));
+  for (size_t n = 0; n < offsets.size(); ++n)
+    if (const hook::Variable &variable = module->variables()[n];
+        variable.storage == hook::Storage::Device && !variable.contents.empty())
+      LUTHIER_TRY(
+          hsa::copyMemory(memory->as<std::byte>() + offsets[n], variable.contents.data(), variable.contents.size()));
   for (size_t n = 0; n < offsets.size(); ++n)
     variables.addresses.push_back(
         module->variables()[n].storage == hook::Storage::Device ? memory->address() + offsets[n] : 0);

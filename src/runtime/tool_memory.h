@@ -7,6 +7,7 @@
 #include "hsa/agent.h"
 #include "hsa/memory_pool.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -51,7 +52,7 @@ private:
   std::map<std::pair<uint64_t, const hook::HookModule *>, Variables> variables_;
   std::vector<Module> modules_; ///< keeps them
   std::vector<hsa_agent_t> agents_;
-  bool hostReaches_ = false; ///< the memory of agents
+  std::atomic<bool> hostReaches_ = true; ///< all memory of agents that was allocated so far
   std::map<std::pair<uint64_t, Kind>, std::multimap<size_t, hsa::PoolMemory>> free_;
 };
 

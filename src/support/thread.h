@@ -1,4 +1,4 @@
-// Threads that Luthier starts inside other people's processes.
+// Threads that Luthier starts inside other people's processes, and the time of threads.
 #pragma once
 
 namespace luthier {
@@ -6,5 +6,8 @@ namespace luthier {
 /// Makes the calling thread ours: named (at most 15 characters), and with all signals blocked, so that the
 /// application's handlers run on the application's threads.
 void becomeInternalThread(const char *name);
+
+/// Time that the calling thread has spent on a core, in seconds: what others do on the machine does not count.
+double threadSeconds();
 
 } // namespace luthier

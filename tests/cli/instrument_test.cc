@@ -1,6 +1,7 @@
 // `luthier instrument` from outside: what it writes, what it says, what it refuses; and what `luthier disasm` shows of
 // it.
 
+#include "luthier/vgpu.h"
 #include "run_luthier.h"
 #include "temp_folder.h"
 
@@ -23,10 +24,12 @@ using testing::Not;
 const std::string kFunctions = LUTHIER_TEST_FUNCTIONS;
 const std::string kCompiled = LUTHIER_TEST_COMPILED;
 const std::string kTwoTargets = LUTHIER_TEST_TWO_TARGETS;
+const std::string kKernels = LUTHIER_TEST_KERNELS;
 const std::string kHooks = LUTHIER_TEST_HOOKS;
 
 class InstrumentTest : public testing::Test {
 protected:
+  void SetUp() override { setenv("LUTHIER_CACHE", "off", 1); }
   Outcome instrument(const std::string &file, const std::string &arguments) {
     return runLuthier("instrument \"" + file + "\" --hooks \"" + kHooks + "\" -o \"" + output() + "\" " + arguments);
   }
@@ -62,6 +65,32 @@ TEST_F(InstrumentTest, AccountAndListing) {
   // Other kernels are as they were.
   const Outcome other = runLuthier("disasm \"" + output() + "\" --kernel loop_head");
   EXPECT_EQ(other.output, runLuthier("disasm \"" + kFunctions + "\" --kernel loop_head").output);
+}
+
+TEST_F(InstrumentTest, WhatIsWrittenRunsAndCounts) {
+  ASSERT_EQ(
+      instrument(kKernels, "--kernel all --at 'block-entry: count(block_size)' --at 'kernel-exit: flush()'").exitCode,
+      0);
+  const auto gpu = vgpu::VirtualGpu::create({.threads = 1});
+  ASSERT_TRUE(gpu);
+  uint64_t executed = 0;
+  for (const std::string &file : {kKernels, output()}) {
+    const auto module = (*gpu)->loadFile(file);
+    ASSERT_TRUE(module) << module.error().message();
+    const auto counter = (*gpu)->allocate<uint64_t>(1);
+    ASSERT_TRUE(counter);
+    const auto report = (*gpu)->run(*(*module)->kernel("count"), {.grid = {200}, .workgroup = {128}, .count = true},
+                                    vgpu::Arguments(*counter));
+    ASSERT_TRUE(report) << report.error().message();
+    EXPECT_EQ(**counter, 200u);
+    if (file == kKernels) {
+      executed = report->instructions.waves;
+      continue;
+    }
+    const auto counted = (*module)->variable("blocks");
+    ASSERT_TRUE(counted);
+    EXPECT_EQ(*reinterpret_cast<const uint64_t *>(counted->address), executed);
+  }
 }
 
 TEST_F(InstrumentTest, ListingAsJson) {
@@ -105,11 +134,19 @@ TEST_F(InstrumentTest, AllKernelsAndNothing) {
 }
 
 TEST_F(InstrumentTest, ChangesOfTheCode) {
-  const Outcome outcome = instrument(
-      kFunctions, "--kernel direct --at 'remove v_mov_b32 in leaf' --at 'after v_mov_b32 in direct: next(op0) -> op0'");
-  EXPECT_THAT(outcome.output, Not(HasSubstr("unknown"))) << outcome.output;
-  const Outcome refused = instrument(kFunctions, "--kernel direct --at 'after s_endpgm: flush()'");
+  const Outcome outcome =
+      instrument(kFunctions, "--kernel direct --at 'remove v_add_f32 in leaf' "
+                             "--at 'after v_mov_b32 in direct L0: next(op0) -> op0' --at 'edge L0->L1: flush()'");
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              AllOf(HasSubstr("remove v_add_f32 in leaf\n    1 asked, 1 placed"),
+                    HasSubstr("op0\n    2 asked, 2 placed"), HasSubstr("flush()\n    1 asked, 1 placed")));
+  const Outcome listing = runLuthier("disasm \"" + output() + "\"");
+  EXPECT_THAT(listing.output, AllOf(HasSubstr("next(op0 = v0) -> v0"), HasSubstr("next(op0 = v5) -> v5"),
+                                    ContainsRegex("\\* +[0-9a-f]+: [0-9a-f ]+ s_call_b64 s\\[30:31\\]")));
+  const Outcome refused = instrument(kFunctions, "--kernel direct --at 'after 0x2224: flush()'");
   EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.output, HasSubstr("0x2224: s_endpgm at 0x2224 ends its block"));
 }
 
 TEST_F(InstrumentTest, NothingIsWrittenIfAnythingIsRefused) {

@@ -8,7 +8,7 @@ DEVICE uint global;
 
 DEVICE __attribute__((noinline)) uint twice(uint x) { return x * 2 + 1; }
 DEVICE __attribute__((noinline)) uint thrice(uint x) { return x * 3 + 2; }
-DEVICE uint (*const functions[2])(uint) = {twice, thrice};
+DEVICE uint (*const functions[2])(uint) = { twice, thrice };
 
 KERNEL pointerCalls(uint *out, uint *in) {
   const uint n = __builtin_amdgcn_workitem_id_x();
@@ -44,14 +44,30 @@ KERNEL switches(uint *out, uint *in) {
   uint x = in[n];
   for (uint i = 0; i < 12; ++i)
     switch (in[i] % 9) {
-    case 0: x += 17; break;
-    case 1: x ^= in[n + i]; break;
-    case 2: x *= 3; break;
-    case 3: x = x >> 3 | x << 29; break;
-    case 4: x -= constants[x & 7]; break;
-    case 5: x = ~x; break;
-    case 6: x += n * i; break;
-    default: x ^= 0x5555; break;
+    case 0:
+      x += 17;
+      break;
+    case 1:
+      x ^= in[n + i];
+      break;
+    case 2:
+      x *= 3;
+      break;
+    case 3:
+      x = x >> 3 | x << 29;
+      break;
+    case 4:
+      x -= constants[x & 7];
+      break;
+    case 5:
+      x = ~x;
+      break;
+    case 6:
+      x += n * i;
+      break;
+    default:
+      x ^= 0x5555;
+      break;
     }
   out[n] = x;
 }

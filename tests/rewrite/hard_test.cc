@@ -1,6 +1,9 @@
 // Cases in which there is no room: no registers, no scratch, no reach; and code that depends on where it is.
 #include "analysis/hazards.h"
+#include "object/container.h"
 #include "run_fixture.h"
+
+#include <filesystem>
 
 namespace luthier::rewrite::test {
 namespace {
@@ -89,8 +92,7 @@ TEST_F(HardTest, WaveVariableInLanes) {
   Subject subject(HARD_KERNELS);
   std::vector<Insertion> insertions;
   for (unsigned n = 0; n < 2; ++n)
-    insertions.push_back(
-        subject.before(subject.instr("sgprsOnly", "s_nop", n), "count", {Argument::constant(n + 3)}));
+    insertions.push_back(subject.before(subject.instr("sgprsOnly", "s_nop", n), "count", {Argument::constant(n + 3)}));
   insertions.push_back(subject.at(Position::KernelExit, 0, "flush"));
   const Outcome outcome =
       expectSame(machine_, subject, subject.rewritten("sgprsOnly", insertions), "sgprsOnly", {.grid = {192}});
@@ -157,6 +159,40 @@ TEST_F(HardTest, SharedFunction) {
       x = n & 1 ? (x + 7) ^ 5 : x + 7 + 3;
     ASSERT_EQ(changed.out[lane], x);
   }
+}
+
+/// All of rocRAND's kernels: no pair of instructions gets too close, whatever is put between.
+TEST_F(HardTest, WaitStatesInRocrand) {
+  constexpr const char *kLibrary = "/usr/lib/x86_64-linux-gnu/librocrand.so.1";
+  if (!std::filesystem::exists(kLibrary))
+    GTEST_SKIP() << kLibrary << " is not installed";
+  const auto container = must(object::Container::open(kLibrary));
+  std::vector<std::byte> bytes;
+  for (const object::Image &image : must(container.images()))
+    if (const auto object = must(image.codeObject()); object.targetId().starts_with("gfx90a"))
+      bytes.assign(object.elf().begin(), object.elf().end());
+  ASSERT_FALSE(bytes.empty());
+  Subject subject(std::move(bytes), kLibrary, STATE_HOOKS);
+  std::vector<Variant> variants;
+  unsigned n = 0;
+  for (const object::Symbol &kernel : subject.file.object.kernels()) {
+    std::vector<Insertion> insertions = subject.everywhere(kernel.name, [&](const Instr &instr, auto &list) {
+      if (++n % 23 == 0)
+        list.push_back(subject.before(instr, n % 2 ? "hostileLane" : "hostileWave", {Argument::constant(n)}));
+    });
+    const analysis::Cfg &cfg = subject.function(kernel.name).cfg();
+    for (const analysis::Block &block : cfg.blocks())
+      insertions.push_back(subject.at(Position::BlockEntry, cfg.start(block), "count", {Argument::constant(1)}));
+    variants.push_back(subject.rewrite(kernel.name, insertions).variant);
+  }
+  const File file(must(emitMerged(subject.file.object, variants)));
+  const auto program = must(analysis::Program::create(file.object));
+  for (const Variant &variant : variants) {
+    const analysis::Function *function = must(program->function(file.kernel(variant.kernel->name)));
+    const auto good = analysis::verifyHazards(file.object.target(), function->cfg());
+    EXPECT_TRUE(good) << variant.kernel->name << ": " << good.error().message();
+  }
+  EXPECT_EQ(variants.size(), 80u);
 }
 
 /// What a removed instruction kept apart stays apart.

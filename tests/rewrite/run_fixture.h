@@ -111,7 +111,9 @@ template <class T> T valueOf(const Outcome &outcome, std::string_view variable) 
 class Subject {
 public:
   explicit Subject(const std::string &path, const std::string &hooks = STATE_HOOKS)
-      : file(fileBytes(path), path), module(must(hook::HookModule::load(fileBytes(hooks), hooks))),
+      : Subject(fileBytes(path), path, hooks) {}
+  Subject(std::vector<std::byte> bytes, const std::string &origin, const std::string &hooks)
+      : file(std::move(bytes), origin), module(must(hook::HookModule::load(fileBytes(hooks), hooks))),
         rewriter(must(Rewriter::create(file.object, compiler, LaunchBlocks::Variables))) {}
 
   File file;

@@ -135,7 +135,7 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
           saved += site.saved;
           waits += site.waits;
           if (!site.placed)
-            ++rejected[site.rejected];
+            ++rejected[site.reason];
         }
         const Variant &variant = rewritten->variant;
         account.update({{"asked", insertions->size()},

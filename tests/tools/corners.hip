@@ -1,5 +1,6 @@
-// Control flow and memory that tools must get right: divergent loops, stretches without active lanes, early ends, calls,
-// and accesses of all kinds and widths. Few waves: the virtual GPU writes down every access for tests/tools/accesses.py.
+// Control flow and memory that tools must get right: divergent loops, stretches without active lanes, early ends,
+// calls, and accesses of all kinds and widths. Few waves: the virtual GPU writes down every access for
+// tests/tools/accesses.py.
 #include "sample.h"
 
 struct Wide {
@@ -25,7 +26,8 @@ __global__ void divergent(const int *in, int *out, int n) {
 __global__ void emptyExec(const uint32_t *in, uint32_t *out) {
   uint32_t value = 1, loaded = 0;
   uint64_t saved;
-  asm volatile("s_mov_b64 %2, exec\n\ts_mov_b64 exec, 0\n\tv_mov_b32 %0, 7\n\tglobal_load_dword %0, %4, off\n\ts_load_dword %1, %3, 0x4\n\t"
+  asm volatile("s_mov_b64 %2, exec\n\ts_mov_b64 exec, 0\n\tv_mov_b32 %0, 7\n\tglobal_load_dword %0, %4, "
+               "off\n\ts_load_dword %1, %3, 0x4\n\t"
                "s_waitcnt vmcnt(0) lgkmcnt(0)\n\ts_mov_b64 exec, %2"
                : "+v"(value), "=&s"(loaded), "=&s"(saved)
                : "s"(in), "v"(in));
@@ -83,7 +85,8 @@ int main() {
   if (first != 6)
     sample::fail("a load without lanes changed something: %u", first);
   calls<<<1, 70>>>(static_cast<float *>(a), static_cast<float *>(c));
-  kinds<<<1, 128>>>(static_cast<Wide *>(a), static_cast<uint8_t *>(a), static_cast<Wide *>(b), static_cast<uint32_t *>(c), n);
+  kinds<<<1, 128>>>(static_cast<Wide *>(a), static_cast<uint8_t *>(a), static_cast<Wide *>(b),
+                    static_cast<uint32_t *>(c), n);
   HIP_CHECK(hipDeviceSynchronize());
   return sample::pass();
 }

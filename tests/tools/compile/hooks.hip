@@ -14,7 +14,9 @@ enum class Kind : uint8_t { One };
 LUTHIER_HOOK(wave) void count(uint32_t n) { seen += n; }
 LUTHIER_HOOK(wave) void flush() { luthier::atomicAdd(total, seen); }
 namespace my {
-LUTHIER_HOOK(lane) void types(bool b, int8_t i8, uint16_t u16, int32_t i32, int64_t i64, float f, double d, _Float16 h, const float *p, Kind k) {}
+LUTHIER_HOOK(lane)
+void types(bool b, int8_t i8, uint16_t u16, int32_t i32, int64_t i64, float f, double d, _Float16 h, const float *p,
+           Kind k) {}
 } // namespace my
 typedef uint32_t Four __attribute__((ext_vector_type(4)));
 LUTHIER_HOOK(lane) void wide(Four data) {}

@@ -3,13 +3,14 @@
 
 using namespace luthier;
 
-static_assert(std::is_same_v<decltype(hooks::my::types),
-                             const Hook<bool, int8_t, uint16_t, int32_t, int64_t, float, double, _Float16, const void *, uint8_t>>);
+static_assert(std::is_same_v<decltype(hooks::my::types), const Hook<bool, int8_t, uint16_t, int32_t, int64_t, float,
+                                                                    double, _Float16, const void *, uint8_t>>);
 static_assert(std::is_same_v<decltype(hooks::wide), const Hook<std::array<uint32_t, 4>>>);
 static_assert(std::is_same_v<decltype(hooks::plainC), const Hook<uint32_t>>);
 static_assert(std::is_same_v<decltype(hooks::total), const Variable<uint64_t, VariableKind::PerLaunch>>);
 static_assert(std::is_same_v<decltype(hooks::table), const Variable<uint32_t[12], VariableKind::Device>>);
-static_assert(std::is_same_v<decltype(hooks::pairs), const Variable<std::array<std::byte, 16>[5], VariableKind::Device>>);
+static_assert(
+    std::is_same_v<decltype(hooks::pairs), const Variable<std::array<std::byte, 16>[5], VariableKind::Device>>);
 static_assert(std::is_same_v<decltype(hooks::memory), const Variable<void *, VariableKind::Device>>);
 
 struct Use : Tool {

@@ -1,0 +1,230 @@
+// An application behaves under Luthier as without it, whatever its tools do and however it ends; and what was collected
+// is on disk and valid.
+#include "tool_run.h"
+
+#include <csignal>
+#include <fstream>
+
+namespace luthier::runtime::test {
+namespace {
+
+using testing::Each;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr const char *kTool = TEST_TOOLS "/liblaunch_count.so";
+constexpr size_t kLaunches = 10; ///< of each of the two kernels of programs/ends.hip
+
+std::vector<std::string> ends(const std::string &mode) { return {TEST_PROGRAMS "/ends", mode}; }
+
+void expectSame(const ToolRun &run, const ToolRun &plain) {
+  EXPECT_EQ(run.outcome.exitCode, plain.outcome.exitCode) << run.errors;
+  EXPECT_EQ(run.outcome.signal, plain.outcome.signal) << run.errors;
+  EXPECT_EQ(run.outcome.output, plain.outcome.output) << run.errors;
+}
+
+/// That the launches that were counted were counted right: `least` of each kernel or more.
+void expectCounts(const ToolRun &run, size_t least, size_t most = SIZE_MAX) {
+  static const auto expected = test::run({.tools = {kTool}}, ends("return")).counts();
+  ASSERT_THAT(expected, SizeIs(2));
+  const auto counts = run.counts();
+  for (const auto &[kernel, values] : expected) {
+    ASSERT_FALSE(values.empty());
+    if (least == 0 && !counts.contains(kernel))
+      continue;
+    ASSERT_TRUE(counts.contains(kernel)) << run.report << run.errors;
+    EXPECT_GE(counts.at(kernel).size(), least);
+    EXPECT_LE(counts.at(kernel).size(), most);
+    EXPECT_THAT(counts.at(kernel), Each(values.front()));
+  }
+}
+
+// However it ends.
+
+class Ends : public testing::TestWithParam<const char *> {};
+
+TEST_P(Ends, ResultsAreWritten) {
+  const ToolRun plain = run({}, ends(GetParam())), counted = run({.tools = {kTool}}, ends(GetParam()));
+  EXPECT_THAT(plain.outcome.output, HasSubstr("sum "));
+  expectSame(counted, plain);
+  const size_t launches = std::string(GetParam()) == "fork" ? 2 * kLaunches : kLaunches;
+  expectCounts(counted, launches, launches);
+}
+
+TEST_P(Ends, CsvIsWhole) {
+  const ToolRun counted = run({.tools = {kTool}, .format = "csv"}, ends(GetParam()));
+  EXPECT_THAT(counted.report, HasSubstr("kernel,launch,instructions"));
+  EXPECT_EQ(counted.report.back(), '\n');
+  EXPECT_GE(std::ranges::count(counted.report, '\n'), static_cast<ptrdiff_t>(2 * kLaunches + 1)) << counted.report;
+}
+
+INSTANTIATE_TEST_SUITE_P(How, Ends, testing::Values("return", "exit", "abort", "kill", "fork"),
+                         [](const auto &info) { return std::string(info.param); });
+
+/// Sends a signal when the program is ready for it.
+std::function<void(const std::string &, int)> sendWhenReady(int signal) {
+  return [signal, sent = false](const std::string &output, int pid) mutable {
+    if (!sent && output.find("ready") != std::string::npos) {
+      sent = true;
+      kill(pid, signal);
+    }
+  };
+}
+
+class Signals : public testing::TestWithParam<int> {};
+
+TEST_P(Signals, InTheMiddle) {
+  for (const char *format : {"json", "csv"}) {
+    const ToolRun counted =
+        run({.tools = {kTool}, .format = format, .onOutput = sendWhenReady(GetParam())}, ends("terminate"));
+    EXPECT_EQ(counted.outcome.signal, GetParam()) << counted.errors;
+    if (format == std::string("json"))
+      expectCounts(counted, 2 * kLaunches);
+    else
+      EXPECT_THAT(counted.report, HasSubstr("kernel,launch,instructions"));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, Signals, testing::Values(SIGTERM, SIGINT, SIGHUP, SIGABRT),
+                         [](const auto &info) { return std::string("Signal") + std::to_string(info.param); });
+
+TEST(Survival, SignalWhileAKernelNeverEnds) {
+  const ToolRun counted = run({.tools = {kTool}, .onOutput = sendWhenReady(SIGTERM)}, ends("hang"));
+  EXPECT_EQ(counted.outcome.signal, SIGTERM);
+  expectCounts(counted, kLaunches, kLaunches);
+  EXPECT_THAT(counted.report, HasSubstr("1 launches had not completed at the end"));
+}
+
+// Tools that are none.
+
+class NoTool : public testing::TestWithParam<const char *> {};
+
+TEST_P(NoTool, ApplicationRuns) {
+  Folder folder;
+  std::string path = folder / "libmissing.so";
+  if (GetParam() == std::string("text"))
+    std::ofstream(path) << "this is no library";
+  if (GetParam() == std::string("library"))
+    path = TEST_TOOLS "/libno_tool.so";
+  const ToolRun plain = run({}, ends("return"));
+  const ToolRun loaded = run({.tools = {path}}, ends("return"));
+  expectSame(loaded, plain);
+  EXPECT_THAT(loaded.errors, HasSubstr(path));
+  EXPECT_THAT(loaded.report, HasSubstr(path));
+  // The other tool works.
+  const ToolRun both = run({.tools = {path, kTool}}, ends("return"));
+  expectSame(both, plain);
+  expectCounts(both, kLaunches, kLaunches);
+
+  const ToolRun strict = run({.tools = {path}, .strict = true}, ends("return"));
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_EQ(strict.outcome.output, "");
+  EXPECT_THAT(strict.errors, HasSubstr("--strict"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kind, NoTool, testing::Values("missing", "text", "library"),
+                         [](const auto &info) { return std::string(info.param); });
+
+// Tools that throw.
+
+class Throws : public testing::TestWithParam<const char *> {};
+
+TEST_P(Throws, ApplicationRuns) {
+  const std::string where = GetParam();
+  const ToolRun plain = run({}, ends("return"));
+  for (const char *how : {"throw", "throw_number"}) {
+    const std::string options = "launch_count.in=" + where + "\nlaunch_count.how=" + how;
+    const ToolRun thrown = run({.tools = {kTool}, .options = options}, ends("return"));
+    expectSame(thrown, plain);
+    EXPECT_THAT(thrown.report, HasSubstr("tool launch_count threw in"));
+    if (where == "exit")
+      expectCounts(thrown, kLaunches, kLaunches);
+    else if (where != "finished") // launches that were under way are told to nobody
+      EXPECT_TRUE(thrown.counts().empty());
+  }
+  const ToolRun strict = run({.tools = {kTool}, .options = "launch_count.in=" + where, .strict = true}, ends("return"));
+  EXPECT_EQ(strict.outcome.exitCode, 1) << strict.errors;
+  EXPECT_THAT(strict.report, HasSubstr("tool launch_count threw in"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Where, Throws,
+                         testing::Values("constructor", "start", "instrument", "launch", "finished", "exit"),
+                         [](const auto &info) { return std::string(info.param); });
+
+// Results up to then stay.
+TEST(Survival, ThrowsInTheMiddle) {
+  for (const char *where : {"launch", "finished"}) {
+    const ToolRun thrown =
+        run({.tools = {kTool}, .options = std::string("launch_count.in=") + where + "\nlaunch_count.after=9"},
+            ends("return"));
+    expectSame(thrown, run({}, ends("return")));
+    expectCounts(thrown, 4, 4);
+  }
+}
+
+/// A tool that ends the process takes the application with it, but not the results.
+TEST(Survival, ToolEndsTheProcess) {
+  for (const char *how : {"abort", "exit", "raise"})
+    for (const char *where : {"launch", "finished", "exit"}) {
+      const ToolRun ended = run({.tools = {kTool},
+                                 .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
+                                            "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
+                                ends("return"));
+      SCOPED_TRACE(std::string(how) + " in " + where);
+      if (how == std::string("abort"))
+        EXPECT_EQ(ended.outcome.signal, SIGABRT);
+      else if (how == std::string("raise"))
+        EXPECT_EQ(ended.outcome.signal, SIGTERM);
+      else
+        EXPECT_EQ(ended.outcome.exitCode, 7);
+      EXPECT_LT(ended.outcome.seconds, 60);
+      expectCounts(ended, where == std::string("finished") ? 4 : where == std::string("exit") ? kLaunches : 0);
+    }
+}
+
+// Requests that cannot be met.
+
+class Impossible : public testing::TestWithParam<const char *> {};
+
+TEST_P(Impossible, SiteIsRefusedWithAReason) {
+  const std::string options = std::string("launch_count.ask=") + GetParam();
+  const ToolRun plain = run({}, ends("return")), asked = run({.tools = {kTool}, .options = options}, ends("return"));
+  expectSame(asked, plain);
+  expectCounts(asked, kLaunches, kLaunches);
+  for (const char *kernel : {"twice", "thrice"}) {
+    const auto account = asked.account(kernel);
+    EXPECT_TRUE(account["instrumented"].get<bool>());
+    EXPECT_EQ(account["sites_asked"].get<int>(), account["sites_placed"].get<int>() + 1);
+    EXPECT_THAT(account["sites_rejected"], SizeIs(1)) << account;
+  }
+  const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_THAT(strict.errors, HasSubstr("were refused"));
+}
+
+INSTANTIATE_TEST_SUITE_P(What, Impossible, testing::Values("after_end", "operand", "register", "address", "edge"),
+                         [](const auto &info) { return std::string(info.param); });
+
+TEST(Survival, NoMemoryForVariables) {
+  const ToolRun plain = run({}, ends("return")),
+                huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));
+  expectSame(huge, plain);
+  EXPECT_THAT(huge.errors, HasSubstr("bytes for the variables of huge.hip"));
+  EXPECT_FALSE(huge.account("twice")["instrumented"].get<bool>());
+  EXPECT_EQ(huge.account("twice")["launches"].get<size_t>(), kLaunches);
+  const ToolRun strict = run({.tools = {TEST_TOOLS "/libhuge.so"}, .strict = true}, ends("return"));
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+}
+
+// Where the report cannot be written, the application still runs.
+TEST(Survival, NoPlaceForTheReport) {
+  const ToolRun plain = run({}, ends("return"));
+  const ToolRun counted =
+      run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
+  EXPECT_EQ(counted.outcome.exitCode, plain.outcome.exitCode);
+  EXPECT_EQ(counted.outcome.output, plain.outcome.output);
+  EXPECT_THAT(counted.errors, HasSubstr("/nowhere/report"));
+}
+
+} // namespace
+} // namespace luthier::runtime::test

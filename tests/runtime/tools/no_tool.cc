@@ -1,0 +1,2 @@
+// A library that is no tool.
+extern "C" int something() { return 1; }
