@@ -23,6 +23,7 @@
 #include "luthier/api.h"
 #include "luthier/instr.h"
 
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -317,7 +318,10 @@ public:
 
 private:
   template <class T> static Cell cell(const T &value) {
-    if constexpr (std::is_arithmetic_v<T>)
+    if constexpr (std::is_floating_point_v<T>) {
+      char text[64]; // shortest form that reads back as the same number
+      return {std::string(text, std::to_chars(text, text + sizeof text, value).ptr), true};
+    } else if constexpr (std::is_arithmetic_v<T>)
       return {std::to_string(value), true};
     else
       return {std::string(value), false};

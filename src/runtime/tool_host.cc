@@ -405,6 +405,10 @@ void ToolHost::write(const Results &results, bool final) {
       log::error("{}", written.error().message());
   } else if (final)
     fwrite(text.data(), 1, text.size(), stderr);
+  if (final && settings_.format == OutputFormat::Csv) { // which has no place for the account
+    const std::string rest = report::toText({}, account);
+    fwrite(rest.data(), 1, rest.size(), stderr);
+  }
 }
 
 void ToolHost::writeSnapshot() {
