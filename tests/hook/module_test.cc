@@ -35,6 +35,20 @@ TEST(HookModule, Describes) {
   EXPECT_EQ(module->findHook("nothing"), nullptr);
 }
 
+TEST(HookModule, TypesAsTheHostNamesThem) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  using testing::ElementsAre;
+  EXPECT_THAT(module->findHook("mixed")->hostTypes,
+              ElementsAre("float", "_Float16", "bool", "int16_t", "double", "uint8_t"));
+  EXPECT_THAT(module->findHook("peek")->hostTypes, ElementsAre("const void *"));
+  EXPECT_THAT(module->findHook("addFour")->hostTypes, ElementsAre("std::array<uint32_t, 4>"));
+  EXPECT_TRUE(module->findHook("empty")->hostTypes.empty());
+  EXPECT_EQ(module->findVariable("counters")->hostType, "uint64_t[16]");
+  EXPECT_EQ(module->findVariable("sum")->hostType, "float");
+  EXPECT_EQ(module->findVariable("plain")->hostType, "uint32_t");
+}
+
 TEST(HookModule, OverloadsAreNamedWithParameters) {
   const auto module = load();
   ASSERT_TRUE(module);

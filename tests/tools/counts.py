@@ -23,10 +23,15 @@ parser.add_argument("app", nargs="+")
 options = parser.parse_args()
 
 
+def untimed(text):
+    """Without times, which a sample may print."""
+    return re.sub(r"[0-9.]+ m?s\b", "", text)
+
+
 def under(tools, *toolOptions):
     done = run(options.build, options.app, tools, toolOptions, options.gpu)
     check(done.code == plain.code, "the exit code is", done.code, "instead of", plain.code, done.errors[-2000:])
-    check(done.output == plain.output, "the output differs:", done.output, "instead of", plain.output)
+    check(untimed(done.output) == untimed(plain.output), "the output differs:", done.output, "instead of", plain.output)
     check(done.report, "there is no report:", done.errors[-2000:])
     if not done.report:
         finish("nothing to compare")
