@@ -167,7 +167,7 @@ private:
       for (size_t site = row.begin; site < end; ++site) {
         row.places += result.sites[site].places;
         if (!result.sites[site].placed)
-          row.rejected.push_back(where(insertions[site]) + ": " + result.sites[site].rejected);
+          row.rejected.push_back(where(insertions[site]) + ": " + result.sites[site].reason);
       }
       asked_ += row.asked;
       rejected_ += row.rejected.size();

@@ -33,7 +33,7 @@ const Instr *rename(const Instr &from, const RegMap &map, InstrMemory &memory) {
 
 void *InstrMemory::bytes(size_t size) {
   size = (size + alignof(std::max_align_t) - 1) & ~(alignof(std::max_align_t) - 1);
-  if (size > left_) {
+  if (chunks_.empty() || size > left_) {
     left_ = std::max(kChunk, size);
     chunks_.push_back(std::unique_ptr<std::byte[]>(new std::byte[left_]));
   }

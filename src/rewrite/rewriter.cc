@@ -611,6 +611,14 @@ Result<void> VariantBuilder::finish(Layout &body) {
     originalBytes += function->symbol().size;
   variant.before = resources(descriptor_, pool_->original(), originalBytes);
   variant.after = resources(descriptor, counts, variant.code.size());
+  const unsigned waveSize = descriptor.waveSize(target_);
+  const isa::ResourceUse registers{.waveSize = waveSize,
+                                   .vgprs = counts.vgprs,
+                                   .accVgprs = counts.accVgprs,
+                                   .sgprs = descriptor.sgprs(target_),
+                                   .ldsBytes = 0,
+                                   .workgroupSize = 0};
+  variant.largestWorkgroup = isa::occupancy(target_, registers).wavesPerSimd * target_.simdsPerComputeUnit * waveSize;
   return {};
 }
 

@@ -79,6 +79,9 @@ struct Variant {
   object::KernelDescriptor descriptor; ///< all but entryOffset, which depends on where it is put
   object::KernelMetadata metadata;
   Resources before, after;
+  /// Work-items of the largest workgroup that finds room for its registers on a compute unit. Smaller than the kernel's
+  /// own limit only if the metadata did not say that, or said it wrong.
+  uint32_t largestWorkgroup = 0;
   /// Modules whose PerLaunch variables the code reaches through pointers behind the kernel's arguments, one after the
   /// other from this offset on. None if the rewriter was told to use variables instead.
   std::vector<std::shared_ptr<const hook::HookModule>> launchBlocks;

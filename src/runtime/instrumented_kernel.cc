@@ -22,7 +22,7 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   for (const rewrite::SiteAccount &site : rewritten.sites) {
     account->sitesPlaced += site.placed;
     if (!site.placed)
-      ++account->rejected[site.rejected];
+      ++account->rejected[site.reason];
   }
   account->sgprsBefore = v.before.sgprs;
   account->sgprsAfter = v.after.sgprs;
@@ -52,6 +52,7 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   const hsa::ExecutableSymbol symbol =
       LUTHIER_TRY(loaded->executable->symbol(fmt::format("{}.kd", kernel->symbol->name), hsa::Agent(agent)));
   loaded->kernelObject = LUTHIER_TRY(symbol.kernelObject());
+  loaded->largestWorkgroup = v.largestWorkgroup;
   loaded->moreScratch = v.after.scratch - v.before.scratch;
   loaded->originalKernargBytes = v.before.kernarg;
   if (const auto metadata = original.metadata())

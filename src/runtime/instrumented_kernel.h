@@ -16,7 +16,8 @@ struct LoadedVariant {
   hsa::OwnedCodeObjectReader reader;
   hsa::OwnedExecutable executable;
   uint64_t kernelObject = 0;
-  uint32_t moreScratch = 0; ///< bytes per work-item beyond the original's
+  uint32_t moreScratch = 0;      ///< bytes per work-item beyond the original's
+  uint32_t largestWorkgroup = 0; ///< work-items
   uint32_t kernargBytes = 0, originalKernargBytes = 0;
   uint32_t blockOffset = 0;
   std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
@@ -42,6 +43,7 @@ struct InstrumentedKernel {
   std::shared_ptr<KernelAccount> account;
   hsa_executable_t executable = {};
   hsa_agent_t agent = {};
+  std::atomic<bool> tooLarge = false; ///< a launch had a workgroup that does not fit with the hooks: said once
 
   /// Rewrites and loads it as the tools have asked for.
   Result<void> build(ToolMemory &memory);

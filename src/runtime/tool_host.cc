@@ -270,6 +270,16 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   if (!kernel->variant)
     return;
   const LoadedVariant &variant = *kernel->variant;
+  if (const uint64_t items = uint64_t{packet.workgroup_size_x} * packet.workgroup_size_y * packet.workgroup_size_z;
+      items > variant.largestWorkgroup) {
+    if (!kernel->tooLarge.exchange(true)) {
+      const Lock lock(*this);
+      fail(fmt::format("launches of {} with workgroups of {} work-items run as they were: with its hooks there is room "
+                       "for {}",
+                       kernel->account->name, items, variant.largestWorkgroup));
+    }
+    return;
+  }
   auto launch = std::make_shared<Launch::Impl>();
   launch->kernel = kernel;
   launch->view.emplace(*kernel->kernel);
