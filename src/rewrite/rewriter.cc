@@ -470,7 +470,7 @@ Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, 
   const isa::ResourceUse use{.waveSize = descriptor.waveSize(target_),
                              .vgprs = counts.vgprs,
                              .accVgprs = counts.accVgprs,
-                             .sgprs = descriptor.sgprs(target_),
+                             .sgprs = std::min<unsigned>(descriptor.sgprs(target_), target_.sgprs), // without rounding
                              .ldsBytes = descriptor.groupSegmentSize,
                              .workgroupSize = 0};
   return {.sgprs = descriptor.sgprs(target_),
@@ -509,7 +509,9 @@ Result<Rewrite> VariantBuilder::build() {
   allocation_.registers |= touched();
 
   LUTHIER_TRY(prepareInsertions());
-  pool_ = LUTHIER_TRY(RegisterPool::create(object_, kernel_, touched(), open_, metadata_.maxFlatWorkgroupSize));
+  const bool launcherKnows = rewriter_.blocks == LaunchBlocks::Arguments; // and looks at largestWorkgroup
+  pool_ = LUTHIER_TRY(
+      RegisterPool::create(object_, kernel_, touched(), open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
   for (SiteAccount &site : result_.sites)
     site.late = site.rejected.empty();
@@ -615,7 +617,7 @@ Result<void> VariantBuilder::finish(Layout &body) {
   const isa::ResourceUse registers{.waveSize = waveSize,
                                    .vgprs = counts.vgprs,
                                    .accVgprs = counts.accVgprs,
-                                   .sgprs = descriptor.sgprs(target_),
+                                   .sgprs = 0, // all that there are fit, whatever the workgroup
                                    .ldsBytes = 0,
                                    .workgroupSize = 0};
   variant.largestWorkgroup = isa::occupancy(target_, registers).wavesPerSimd * target_.simdsPerComputeUnit * waveSize;

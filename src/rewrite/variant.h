@@ -80,7 +80,7 @@ struct Variant {
   object::KernelMetadata metadata;
   Resources before, after;
   /// Work-items of the largest workgroup that finds room for its registers on a compute unit. Smaller than the kernel's
-  /// own limit only if the metadata did not say that, or said it wrong.
+  /// own limit only if the rewriter was told that whoever launches it looks here (LaunchBlocks::Arguments).
   uint32_t largestWorkgroup = 0;
   /// Modules whose PerLaunch variables the code reaches through pointers behind the kernel's arguments, one after the
   /// other from this offset on. None if the rewriter was told to use variables instead.
