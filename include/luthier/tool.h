@@ -22,6 +22,7 @@
 
 #include "luthier/api.h"
 #include "luthier/instr.h"
+#include "luthier/launch_value.h"
 
 #include <charconv>
 #include <cstddef>
@@ -61,20 +62,6 @@ template <class T, VariableKind Kind> struct Variable {
   const char *name;
   static constexpr size_t count = std::extent_v<T> ? std::extent_v<T> : 1;
   using Element = std::remove_extent_t<T>;
-};
-
-/// What the kernel is launched with.
-enum class LaunchValue : uint8_t {
-  WorkgroupIdX,
-  WorkgroupIdY,
-  WorkgroupIdZ,
-  WorkitemIdX,
-  WorkitemIdY,
-  WorkitemIdZ,
-  DispatchPtr,
-  QueuePtr,
-  KernargPtr,
-  DispatchId,
 };
 
 /// What is passed for a parameter of a hook, when it is not a constant.

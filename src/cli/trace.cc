@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <luthier/property.h>
+#include <luthier/memory_space_name.h>
 
 #include "cli/command.h"
 #include "object/mapped_file.h"
@@ -28,29 +28,7 @@ std::string_view nameOf(Access access) {
   return access == Access::Load ? "load" : access == Access::Store ? "store" : "atomic";
 }
 
-std::string_view spaceOf(const Site &site) {
-  switch (static_cast<MemorySpace>(site.space)) {
-  case MemorySpace::None:
-    return "none";
-  case MemorySpace::Scalar:
-    return "scalar";
-  case MemorySpace::Flat:
-    return "flat";
-  case MemorySpace::Global:
-    return "global";
-  case MemorySpace::Scratch:
-    return "scratch";
-  case MemorySpace::Lds:
-    return "lds";
-  case MemorySpace::Gds:
-    return "gds";
-  case MemorySpace::Buffer:
-    return "buffer";
-  case MemorySpace::Image:
-    return "image";
-  }
-  return "unknown";
-}
+std::string_view spaceOf(const Site &site) { return nameOf(static_cast<MemorySpace>(site.space)); }
 
 uint64_t objectOf(const Site &site) { return site.pc >> 48; }
 uint64_t addressOf(const Site &site) { return site.pc & 0xffff'ffff'ffff; }

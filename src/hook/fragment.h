@@ -7,6 +7,7 @@
 
 #include "hook/module.h"
 #include "isa/decode.h"
+#include "luthier/launch_value.h"
 #include "luthier/reg.h"
 
 #include <cstdint>
@@ -77,24 +78,9 @@ struct Port {
   bool operator==(const Port &) const = default;
 };
 
-/// Values that a wave finds at its start only. All are one SGPR or a pair, but for the work-item ids: one VGPR each.
-enum class LaunchValue : uint8_t {
-  WorkgroupIdX,
-  WorkgroupIdY,
-  WorkgroupIdZ,
-  WorkitemIdX,
-  WorkitemIdY,
-  WorkitemIdZ,
-  DispatchPtr,
-  QueuePtr,
-  KernargPtr,
-  DispatchId,
-};
-/// For people, in the order of the enumeration.
-inline constexpr std::string_view kLaunchValueNames[] = {
-    "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",
-    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",
-};
+using luthier::isWorkitemId;
+using luthier::kLaunchValueNames;
+using luthier::LaunchValue;
 
 /// A literal in the code that is half of an address of a variable.
 struct FragmentRelocation {

@@ -162,9 +162,6 @@ private:
     return {};
   }
 
-  static bool isWorkitemId(LaunchValue value) {
-    return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ;
-  }
   static Port launchPort(uint64_t number) {
     return {.kind = Port::Kind::Launch, .launch = static_cast<uint8_t>(number)};
   }

@@ -166,8 +166,7 @@ Result<ResolvedArgument> resolve(const Argument &argument, const hook::HookParam
   case Argument::Kind::Launch: {
     ResolvedArgument result;
     result.launch = argument.launch;
-    const bool vector =
-        argument.launch >= hook::LaunchValue::WorkitemIdX && argument.launch <= hook::LaunchValue::WorkitemIdZ;
+    const bool vector = isWorkitemId(argument.launch);
     if (vector && kind == hook::HookKind::Wave)
       return makeError("a work-item id is a value per lane, and the hook runs once per wave");
     const bool pointer = argument.launch >= hook::LaunchValue::DispatchPtr;

@@ -10,7 +10,6 @@ namespace bits = object::properties;
 
 constexpr unsigned kMostUserSgprs = 16;
 
-bool isWorkitem(LaunchValue value) { return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ; }
 unsigned dimension(LaunchValue value, LaunchValue x) { return static_cast<unsigned>(value) - static_cast<unsigned>(x); }
 
 InitialSgpr sgprOf(LaunchValue value) {
@@ -111,7 +110,7 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
   if (needs.launchBlocks)
     entry.blocks_ = LUTHIER_TRY(scalars(2 * needs.launchBlocks, "the address of per-launch variables"));
   for (LaunchValue value : needs.values) {
-    if (isWorkitem(value)) {
+    if (isWorkitemId(value)) {
       entry.values_[value] = {pool.reserveVector()};
       if (entry.values_[value].empty())
         return makeError("no vector register is left for a work-item id");
@@ -142,7 +141,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   };
   const Reg spare = sgpr((is.total + 1u) & ~1u);
   for (const auto &[value, home] : values_)
-    if (!isWorkitem(value))
+    if (!isWorkitemId(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
   for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
@@ -172,7 +171,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
         glue.add(code, GlueOp::MoveScalar, sgpr(was.ranges[n].first + i), sgpr(is.ranges[n].first + i));
 
   for (const auto &[value, home] : values_) {
-    if (!isWorkitem(value))
+    if (!isWorkitemId(value))
       continue;
     const RegRange regs = home.regs;
     const unsigned axis = dimension(value, LaunchValue::WorkitemIdX);

@@ -335,7 +335,8 @@ public:
   Result<PlacedSite> write();
 
 private:
-  /// Where the n-th lent vector register is kept.
+  /// The n-th lent vector register is kept in the n-th free accumulator, or in scratch when those are used up.
+  std::optional<Reg> accumulatorFor(unsigned slot) const;
   void store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base);
   bool load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base); ///< whether it must be waited for
   bool outputIs(Reg guest) const {
@@ -351,29 +352,31 @@ private:
   const Plan &plan_;
 };
 
-void Writer::store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
+std::optional<Reg> Writer::accumulatorFor(unsigned slot) const {
   const RegSet accumulators = pool_.freeAccumulators();
-  unsigned n = 0;
   for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
-    if (accumulators.contains(agpr(a)) && n++ == slot) {
-      pool_.use({agpr(a), 1});
-      glue_.add(code, GlueOp::AccumulatorWrite, agpr(a), reg);
-      return;
-    }
-  const unsigned place = slot - n;
+    if (accumulators.contains(agpr(a)) && slot-- == 0)
+      return agpr(a);
+  return {};
+}
+
+void Writer::store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
+  if (const auto accumulator = accumulatorFor(slot)) {
+    pool_.use({*accumulator, 1});
+    glue_.add(code, GlueOp::AccumulatorWrite, *accumulator, reg);
+    return;
+  }
+  const unsigned place = slot - pool_.freeAccumulators().size();
   spill_.slots = std::max(spill_.slots, place + 1);
   glue_.scratch(code, GlueOp::ScratchStore, reg, *base, place * 4);
 }
 
 bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
-  const RegSet accumulators = pool_.freeAccumulators();
-  unsigned n = 0;
-  for (unsigned a = 0; a < glue_.target().accVgprs; ++a)
-    if (accumulators.contains(agpr(a)) && n++ == slot) {
-      glue_.add(code, GlueOp::AccumulatorRead, reg, agpr(a));
-      return false;
-    }
-  glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, (slot - n) * 4);
+  if (const auto accumulator = accumulatorFor(slot)) {
+    glue_.add(code, GlueOp::AccumulatorRead, reg, *accumulator);
+    return false;
+  }
+  glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, (slot - pool_.freeAccumulators().size()) * 4);
   return true;
 }
 

@@ -506,12 +506,13 @@ Result<Rewrite> VariantBuilder::build() {
       open_ |= block.call == CallKind::Indirect || block.exit == Exit::Unknown ||
                (block.call == CallKind::Direct && !rewriter_.program->startingAt(block.callTarget));
   allocation_ = LUTHIER_TRY(analysis::allocationOf(object_, kernel_));
-  allocation_.registers |= touched();
+  const RegSet used = touched();
+  allocation_.registers |= used;
 
   LUTHIER_TRY(prepareInsertions());
   const bool launcherKnows = rewriter_.blocks == LaunchBlocks::Arguments; // and looks at largestWorkgroup
   pool_ = LUTHIER_TRY(
-      RegisterPool::create(object_, kernel_, touched(), open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
+      RegisterPool::create(object_, kernel_, used, open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());
   for (SiteAccount &site : result_.sites)
     site.late = site.rejected.empty();

@@ -165,7 +165,7 @@ rewrite::Argument toArgument(const Arg &arg, uint64_t object) {
   case Arg::Kind::Pc:
     return rewrite::Argument::pc(object);
   case Arg::Kind::Launch:
-    return rewrite::Argument::launchValue(static_cast<hook::LaunchValue>(arg.launch));
+    return rewrite::Argument::launchValue(arg.launch);
   }
   return {};
 }

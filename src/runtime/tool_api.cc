@@ -10,6 +10,7 @@ namespace luthier {
 
 using runtime::LoadedTool;
 using runtime::ToolHost;
+using runtime::ToolReport;
 
 const Kernel &Launch::kernel() const { return *impl_->view; }
 uint64_t Launch::number() const { return impl_->number; }
@@ -33,18 +34,11 @@ void Launch::writeBytes(const HookFile &file, const char *name, const void *from
     memcpy(to, from, bytes);
 }
 
-/// The report of a tool is its table.
-namespace {
-struct ToolReport : Report {
-  LoadedTool *tool = nullptr;
-};
-} // namespace
-
 Report &Tool::report() {
-  static std::map<const Tool *, ToolReport> reports;
-  ToolReport &report = reports[this];
-  report.tool = ToolHost::instance().find(this);
-  return report;
+  if (LoadedTool *tool = ToolHost::instance().find(this))
+    return tool->report;
+  static ToolReport nowhere(nullptr); // made by somebody else than Luthier
+  return nowhere;
 }
 
 void Report::columns(std::vector<std::string> names) {

@@ -25,11 +25,20 @@
 
 namespace luthier::runtime {
 
+struct LoadedTool;
+
+/// The report of a tool is its table.
+struct ToolReport : Report {
+  explicit ToolReport(LoadedTool *owner) : tool(owner) {}
+  LoadedTool *tool;
+};
+
 struct LoadedTool {
   std::string name;
   std::unique_ptr<Tool> tool;
   bool broken = false; ///< it threw: it is not called any more
   report::Table table;
+  ToolReport report{this};
 };
 
 struct ToolOption {

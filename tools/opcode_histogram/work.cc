@@ -1,5 +1,7 @@
 #include "work.h"
 
+#include <luthier/memory_space_name.h>
+
 #include <cstdlib>
 #include <string_view>
 
@@ -94,35 +96,11 @@ void countFlops(const Instr &instr, Work &work) {
   work.flopsPerLane = flops;
 }
 
-std::string_view nameOf(MemorySpace space) {
-  switch (space) {
-  case MemorySpace::None:
-    return "none";
-  case MemorySpace::Scalar:
-    return "scalar memory";
-  case MemorySpace::Flat:
-    return "flat";
-  case MemorySpace::Global:
-    return "global";
-  case MemorySpace::Scratch:
-    return "scratch";
-  case MemorySpace::Lds:
-    return "lds";
-  case MemorySpace::Gds:
-    return "gds";
-  case MemorySpace::Buffer:
-    return "buffer";
-  case MemorySpace::Image:
-    return "image";
-  }
-  return "unknown";
-}
-
 std::string_view kindOf(const Instr &instr) {
   if (instr.is(Property::Matrix))
     return "matrix";
   if (instr.memorySpace() != MemorySpace::None)
-    return nameOf(instr.memorySpace());
+    return instr.memorySpace() == MemorySpace::Scalar ? "scalar memory" : nameOf(instr.memorySpace());
   if (instr.is(Property::Wait))
     return "wait";
   if (instr.is(Property::Barrier))

@@ -1,0 +1,33 @@
+// Values that a wave finds at its start only, and that hooks can be given anywhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace luthier {
+
+/// All are scalar, one register or a pair, but for the work-item ids: one vector register each.
+enum class LaunchValue : uint8_t {
+  WorkgroupIdX,
+  WorkgroupIdY,
+  WorkgroupIdZ,
+  WorkitemIdX,
+  WorkitemIdY,
+  WorkitemIdZ,
+  DispatchPtr,
+  QueuePtr,
+  KernargPtr,
+  DispatchId,
+};
+
+/// For people, in the order of the enumeration.
+inline constexpr std::string_view kLaunchValueNames[] = {
+    "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",
+    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",
+};
+
+constexpr bool isWorkitemId(LaunchValue value) {
+  return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ;
+}
+
+} // namespace luthier
