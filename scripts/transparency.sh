@@ -17,5 +17,5 @@ esac
 
 installPackages
 configure
-buildTargets luthier rewrite_swap rewrite_test_kernels samples e2e_rocrand_sequences e2e_rocrand_device >&2
+buildVirtualGpu rewrite_swap rewrite_test_kernels samples e2e_rocrand_sequences e2e_rocrand_device >&2
 exec "$root/tests/rewrite/matrix.py" "$build" "$@"

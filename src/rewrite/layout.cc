@@ -99,7 +99,8 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
   uint64_t total = place();
   bool changed = true;
   for (unsigned round = 0; changed; ++round) {
-    if (round == 64)
+    // A round settles whole chains of hops; more are needed only because islands push others out of reach.
+    if (round == 64 + islands.size())
       return makeError("branches of {} bytes of code do not settle", total);
     changed = false;
     const auto route = [&](uint64_t from, Label to, Hop &hop) -> bool {
@@ -138,13 +139,16 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
       if (!route(offsets[jumps_[n].item] + item.size - 4, jumps_[n].to, hops[n]))
         return makeError("the branch at {:#x} cannot be made to reach its target", item.original);
     }
-    for (size_t n = 0; n < islands.size(); ++n)
+    // Chains that go up are followed on the way up, the others on the way back.
+    for (size_t step = 0; step < 2 * islands.size(); ++step) {
+      const size_t n = step < islands.size() ? step : 2 * islands.size() - 1 - step;
       for (uint32_t entry = 0; entry < islands[n].targets.size(); ++entry) {
         Hop hop = islandHops[n][entry];
         if (!route(islands[n].entryOffset(entry), islands[n].targets[entry], hop))
           return makeError("an island of branches cannot be made to reach its target");
         islandHops[n][entry] = hop;
       }
+    }
     if (changed)
       total = place();
   }

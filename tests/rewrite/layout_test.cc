@@ -105,6 +105,27 @@ TEST(LayoutTest, BranchesReachThroughIslands) {
   }
 }
 
+TEST(LayoutTest, ChainsOfManyHops) {
+  // Up and down past hundreds of islands.
+  Layout layout;
+  const Layout::Label begin = layout.newLabel(), end = layout.newLabel(), down = layout.newLabel();
+  layout.bind(begin);
+  layout.addBranch(bytesOf(kBranch), end, CodeRange::Kind::Glue, 0);
+  constexpr uint32_t kItems = 200 * kReach / 4;
+  for (uint32_t n = 0; n < kItems; ++n)
+    layout.add(bytesOf(n), CodeRange::Kind::Original, 4 * n);
+  layout.bind(down);
+  layout.addBranch(bytesOf(kBranch), begin, CodeRange::Kind::Glue, 0);
+  layout.bind(end);
+  layout.add(bytesOf(kItems), CodeRange::Kind::Original, 4 * kItems);
+  const Layout::Result laid = must(layout.finish(kBranch, kReach));
+  for (const auto &[from, to] : {std::pair(begin, end), std::pair(down, begin)}) {
+    unsigned hops = 0;
+    EXPECT_EQ(follow(laid, laid.labels[from], hops), laid.labels[to]);
+    EXPECT_GE(hops, 190u);
+  }
+}
+
 TEST(LayoutTest, NoIslandWhereNoneIsNeeded) {
   Layout layout;
   const Layout::Label start = layout.newLabel();
