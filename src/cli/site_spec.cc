@@ -1,13 +1,11 @@
 #include "cli/site_spec.h"
 
-#include "cli/code_file.h"
-#include "support/demangle.h"
+#include "cli/instr_class.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <charconv>
 
@@ -60,42 +58,6 @@ constexpr std::pair<std::string_view, Position> kPositions[] = {
     {"function-exit", Position::FunctionExit},
     {"kernel-entry", Position::KernelEntry},
     {"kernel-exit", Position::KernelExit},
-};
-
-bool isVectorMemory(const Instr &i) {
-  switch (i.memorySpace()) {
-  case MemorySpace::Flat:
-  case MemorySpace::Global:
-  case MemorySpace::Scratch:
-  case MemorySpace::Buffer:
-  case MemorySpace::Image:
-    return true;
-  default:
-    return false;
-  }
-}
-
-bool accesses(const Instr &i) { return i.is(Property::Load) || i.is(Property::Store); }
-
-struct InstrClass {
-  std::string_view name;
-  bool (*has)(const Instr &);
-};
-constexpr InstrClass kClasses[] = {
-    {"loads", [](const Instr &i) { return i.is(Property::Load); }},
-    {"stores", [](const Instr &i) { return i.is(Property::Store); }},
-    {"atomics", [](const Instr &i) { return i.is(Property::Atomic); }},
-    {"memory", accesses},
-    {"smem", [](const Instr &i) { return i.memorySpace() == MemorySpace::Scalar && accesses(i); }},
-    {"vmem", [](const Instr &i) { return isVectorMemory(i) && accesses(i); }},
-    {"lds", [](const Instr &i) { return i.memorySpace() == MemorySpace::Lds && accesses(i); }},
-    {"valu", [](const Instr &i) { return i.is(Property::Vector) && i.memorySpace() == MemorySpace::None; }},
-    {"salu", [](const Instr &i) { return i.is(Property::Scalar) && i.memorySpace() == MemorySpace::None; }},
-    {"matrix", [](const Instr &i) { return i.is(Property::Matrix); }},
-    {"branches", [](const Instr &i) { return i.is(Property::Branch) || i.is(Property::IndirectBranch); }},
-    {"calls", [](const Instr &i) { return i.is(Property::Call); }},
-    {"barriers", [](const Instr &i) { return i.is(Property::Barrier); }},
-    {"waits", [](const Instr &i) { return i.is(Property::Wait); }},
 };
 
 constexpr std::pair<std::string_view, RegRange> kSpecialRegisters[] = {
@@ -305,7 +267,7 @@ private:
       }
     } else if (!ofInstructions())
       return error(spec_.position == Position::Edge ? "an edge is written L0->L3" : "a block is written L3");
-    else if (std::ranges::find(kClasses, word, &InstrClass::name) != std::end(kClasses)) {
+    else if (isInstrClass(word)) {
       what.kind = What::Kind::Class;
       what.name = word;
     } else if (labelOf(word))
@@ -313,13 +275,9 @@ private:
     else if (word.find_first_of("_*?") != word.npos) {
       what.kind = What::Kind::Pattern;
       what.name = word;
-    } else {
-      std::vector<std::string_view> names;
-      for (const InstrClass &c : kClasses)
-        names.push_back(c.name);
+    } else
       return error(fmt::format("'{}' is no class of instructions; there are {}, and mnemonics and addresses (0x1a40)",
-                               word, fmt::join(names, ", ")));
-    }
+                               word, fmt::join(instrClassNames(), ", ")));
     spec_.what.push_back(std::move(what));
     return next();
   }
@@ -426,140 +384,12 @@ private:
   SiteSpec spec_;
 };
 
-/// Whether an instruction is meant by what a text says.
-bool isMeant(const What &what, const Instr &instr, Position position) {
-  if (what.kind == What::Kind::Address)
-    return instr.address() == what.address;
-  if (position == Position::After && (instr.is(Property::Terminator) || instr.is(Property::EndProgram)))
-    return false;
-  if (what.kind == What::Kind::Class)
-    return std::ranges::find(kClasses, what.name, &InstrClass::name)->has(instr);
-  return what.kind == What::Kind::All || matchesPattern(instr.mnemonic(), what.name);
-}
-
-/// Finds the places of one text in one function.
-class Finder {
-public:
-  Finder(const SiteSpec &spec, const analysis::Function &function, const object::Symbol &kernel,
-         std::vector<FoundSite> &found)
-      : spec_(spec), cfg_(function.cfg()), symbol_(function.symbol()), own_(&function.symbol() == &kernel),
-        found_(found) {}
-
-  void find(const std::shared_ptr<const hook::HookModule> &hooks) {
-    hooks_ = hooks;
-    switch (spec_.position) {
-    case Position::KernelEntry:
-    case Position::KernelExit:
-      if (own_)
-        add(0, 0);
-      return;
-    case Position::FunctionEntry:
-    case Position::FunctionExit:
-      for (const What &what : spec_.what)
-        if (what.kind == What::Kind::All ? !own_ : matchName(symbol_.name, what.name) == NameMatch::Whole) {
-          add(0, 0);
-          return;
-        }
-      return;
-    case Position::BlockEntry:
-      for (const analysis::Block &block : cfg_.blocks())
-        if (any([&](const What &what) {
-              return what.kind == What::Kind::All ||
-                     (what.kind == What::Kind::Address ? what.address == cfg_.start(block)
-                                                       : what.block == cfg_.number(block) && labelsAreHere());
-            }))
-          add(block.first, 0);
-      return;
-    case Position::Edge:
-      for (const analysis::Edge &edge : cfg_.edges())
-        if (any([&](const What &what) {
-              return what.kind == What::Kind::All || (what.block == edge.from && what.to == edge.to && labelsAreHere());
-            }))
-          add(cfg_.blocks()[edge.from].last(), cfg_.start(cfg_.blocks()[edge.to]));
-      return;
-    default:
-      for (uint32_t n = 0; n < cfg_.instrs().size(); ++n) {
-        if (spec_.block && (*spec_.block != cfg_.blockOf(n) || !labelsAreHere()))
-          continue;
-        if (any([&](const What &what) { return isMeant(what, cfg_.instrs()[n], spec_.position); }))
-          add(n, 0);
-      }
-    }
-  }
-
-private:
-  template <class F> bool any(F &&f) const { return std::ranges::any_of(spec_.what, f); }
-  /// A label without a function is one of the kernel's.
-  bool labelsAreHere() const { return own_ || !spec_.function.empty(); }
-
-  void add(uint32_t index, uint64_t edgeTo) {
-    const Instr &instr = cfg_.instrs()[index];
-    rewrite::Insertion insertion{.position = spec_.position,
-                                 .function = &symbol_,
-                                 .address = instr.address(),
-                                 .edgeTo = edgeTo,
-                                 .module = spec_.hook.empty() ? nullptr : hooks_,
-                                 .hook = spec_.hook,
-                                 .arguments = {},
-                                 .result = spec_.result};
-    for (const SiteSpec::Argument &argument : spec_.arguments)
-      insertion.arguments.push_back(argument.blockSize
-                                        ? rewrite::Argument::constant(cfg_.blocks()[cfg_.blockOf(index)].count)
-                                        : argument.argument);
-    std::string rejected;
-    if (spec_.resultOperand) {
-      if (*spec_.resultOperand < instr.operands().size())
-        insertion.result = instr.operands()[*spec_.resultOperand].regs;
-      if (insertion.result.empty())
-        rejected = fmt::format("{} has no register as operand {} that could get the result", instr.mnemonic(),
-                               *spec_.resultOperand);
-    }
-    found_.push_back({std::move(insertion), std::move(rejected)});
-  }
-
-  const SiteSpec &spec_;
-  const analysis::Cfg &cfg_;
-  const object::Symbol &symbol_;
-  bool own_;
-  std::shared_ptr<const hook::HookModule> hooks_;
-  std::vector<FoundSite> &found_;
-};
-
 } // namespace
-
-bool matchesPattern(std::string_view text, std::string_view pattern) {
-  size_t t = 0, p = 0, star = pattern.npos, from = 0;
-  while (t < text.size())
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      from = t;
-    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
-      ++p;
-      ++t;
-    } else if (star != pattern.npos) {
-      p = star + 1;
-      t = ++from;
-    } else
-      return false;
-  return pattern.find_first_not_of('*', p) == pattern.npos;
-}
 
 Error errorAt(std::string_view text, size_t column, std::string_view message) {
   return makeError("--at, column {}: {}\n  {}\n  {:>{}}", column + 1, message, text, '^', column + 1);
 }
 
 Result<SiteSpec> parseSiteSpec(std::string_view text) { return Parser(text).parse(); }
-
-Result<std::vector<FoundSite>> sitesOf(const SiteSpec &spec, rewrite::Rewriter &rewriter, const object::Symbol &kernel,
-                                       const std::shared_ptr<const hook::HookModule> &hooks) {
-  std::vector<FoundSite> found;
-  for (const object::Symbol *symbol : LUTHIER_TRY(rewriter.functionsOf(kernel))) {
-    if (!spec.function.empty() && matchName(symbol->name, spec.function) != NameMatch::Whole)
-      continue;
-    const analysis::Function *function = LUTHIER_TRY(rewriter.program().function(*symbol));
-    Finder(spec, *function, kernel, found).find(hooks);
-  }
-  return found;
-}
 
 } // namespace luthier::cli

@@ -61,7 +61,4 @@ struct FoundSite {
 Result<std::vector<FoundSite>> sitesOf(const SiteSpec &spec, rewrite::Rewriter &rewriter, const object::Symbol &kernel,
                                        const std::shared_ptr<const hook::HookModule> &hooks);
 
-/// With `*` and `?`.
-bool matchesPattern(std::string_view text, std::string_view pattern);
-
 } // namespace luthier::cli

@@ -1,5 +1,6 @@
 // The language of `luthier instrument --at`: what texts mean, and where errors point to.
 
+#include "cli/instr_class.h"
 #include "cli/site_spec.h"
 
 #include <gmock/gmock.h>
