@@ -17,6 +17,7 @@ namespace luthier::e2e {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 std::string sampleProgram(const std::string &name) { return LUTHIER_SAMPLES "/" + name; }
 
@@ -96,6 +97,14 @@ TEST(HsaTrace, PrintsCallsWithNamesAndResults) {
   EXPECT_THAT(outcome.output,
               HasSubstr("vectorAdd(int const*, int const*, int*, int), grid 500224x1x1, workgroup 256x1x1"));
   EXPECT_THAT(outcome.output, HasSubstr("copies and fills by ROCr"));
+}
+
+// HIP waits with HSA_WAIT_STATE_ACTIVE (1), which would take a core away from the virtual GPU.
+TEST(HsaTrace, HostThreadsBlock) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "hsa"}, {sampleProgram("vector_add")});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("wait_state_hint=0"));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("wait_state_hint=1")));
 }
 
 TEST(HsaTrace, LosesNothingUnderLoad) {

@@ -30,6 +30,11 @@ unsigned defaultThreads() {
 /// Rounds without a finished workgroup after which a worker takes more of them.
 constexpr unsigned kPatience = 4;
 
+/// Rounds in which all that is resident only sleeps (s_sleep, barriers) after which a worker lets others have the core,
+/// and after which it sleeps itself. Waves may sleep a while of their own accord, which must cost little; but they may
+/// also wait for the host or for another worker, who need the core.
+constexpr size_t kRoundsBeforeYield = 256, kRoundsBeforeSleep = 4096;
+
 } // namespace
 
 /// One worker thread's workgroups.
@@ -49,9 +54,9 @@ public:
       std::erase_if(shares_, [](const Share &share) { return share.left; });
       if (busy)
         idleTurns = 0;
-      else if (++idleTurns > 32 * (resident + 1)) // everything resident waits for the host or for another worker
+      else if (++idleTurns > kRoundsBeforeSleep * resident)
         std::this_thread::sleep_for(std::chrono::microseconds(100));
-      else if (idleTurns > resident)
+      else if (idleTurns > kRoundsBeforeYield * resident)
         std::this_thread::yield();
     }
     for (Share &share : shares_)
