@@ -29,7 +29,8 @@ unsigned fileOf(Reg reg) { return number(reg) & ~255u; }
 struct FieldFinder::Impl {
   std::unique_ptr<LlvmMc> mc;
   std::unique_ptr<llvm::MCCodeEmitter> emitter;
-  bool alignedTuples = false;                       ///< gfx90a, gfx940: tuples of vector registers start at even ones
+  bool alignedTuples = false; ///< gfx90a, gfx940: tuples of vector registers start at even ones
+  bool m0BehindNull = false;
   std::unordered_map<uint32_t, unsigned> registers; ///< LLVM's number by first register and count
 
   uint64_t encode(const llvm::MCInst &inst) const {
@@ -49,6 +50,7 @@ Result<std::unique_ptr<FieldFinder>> FieldFinder::create(const Target &target, u
   auto impl = std::make_unique<Impl>();
   impl->mc = LUTHIER_TRY(LlvmMc::create(target, waveSize));
   impl->alignedTuples = target.unifiedVgprs;
+  impl->m0BehindNull = target.major >= 11;
   std::string error;
   const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget("amdgcn-amd-amdhsa", error);
   impl->emitter.reset(llvmTarget->createMCCodeEmitter(*impl->mc->instructions, *impl->mc->context));
@@ -76,7 +78,7 @@ Result<std::vector<RegisterField>> FieldFinder::fields(const Instr &instr) {
       continue;
     const unsigned original = inst.getOperand(n).getReg();
     const RegisterRow &row = kRegisterRows[original];
-    RegisterField field{.regs = {static_cast<Reg>(row.first), row.count}};
+    RegisterField field{.regs = {static_cast<Reg>(row.first), row.count}, .m0BehindNull = impl_->m0BehindNull};
     if (!renamable(field.regs))
       continue;
     const unsigned file = fileOf(field.regs.first);

@@ -22,11 +22,14 @@ struct RegisterField {
   RegRange regs;                   ///< that the instruction has there
   std::array<uint64_t, 8> masks{}; ///< the bits of the encoding that stand for each bit of the first one's number
   unsigned alignment = 1;          ///< what the number must be a multiple of
+  bool m0BehindNull = false;       ///< gfx11 and later have their numbers the other way round
 
   /// The encoding with another register of the same file in this field.
   uint64_t renamed(uint64_t word, Reg to) const {
     // Files start at multiples of 256, so the low bits are the number.
     unsigned change = number(regs.first) ^ number(to);
+    if (m0BehindNull && (to == Reg::M0 || to == Reg::Null))
+      change ^= number(Reg::M0) ^ number(Reg::Null);
     for (unsigned bit = 0; bit < masks.size(); ++bit)
       if (change >> bit & 1)
         word ^= masks[bit];

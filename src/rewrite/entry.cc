@@ -153,7 +153,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
         glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
     } else
       for (unsigned half = 0; half < 2; ++half) {
-        glue.constant(code, to + half, 0);
+        glue.literal(code, to + half, 0);
         literals_.push_back({code.size() - 4, n, half == 1});
       }
     for (unsigned half = 0; half < 2 && home.lanes; ++half)

@@ -289,7 +289,7 @@ void FunctionWriter::writeGetPc(const Instr &instr) {
   const RegRange to = returnOperand(instr);
   CodeSequence code;
   for (unsigned half = 0; half < 2; ++half)
-    context_.glue.constant(code, to.first + half, 0);
+    context_.glue.literal(code, to.first + half, 0);
   context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
   for (unsigned half = 0; half < 2; ++half)
     context_.layout.addRelocation({.high = half == 1, .addend = instr.end()},

@@ -19,10 +19,12 @@ struct Row {
 
 constexpr Row kRows[] = {
     {GlueOp::MoveScalar, "s_mov_b32 s2, s4", nullptr},
+    {GlueOp::MoveScalarInline, "s_mov_b32 s2, 0", nullptr},
     {GlueOp::MoveScalarLiteral, "s_mov_b32 s2, 0x12345678", nullptr},
     {GlueOp::MoveScalarPair, "s_mov_b64 s[2:3], s[4:5]", nullptr},
     {GlueOp::MoveVector, "v_mov_b32_e32 v2, v4", nullptr},
     {GlueOp::MoveVectorScalar, "v_mov_b32_e32 v2, s4", nullptr},
+    {GlueOp::MoveVectorInline, "v_mov_b32_e32 v2, 0", nullptr},
     {GlueOp::MoveVectorLiteral, "v_mov_b32_e32 v2, 0x12345678", nullptr},
     {GlueOp::AccumulatorRead, "v_accvgpr_read_b32 v2, a4", nullptr, 8, 255, true},
     {GlueOp::AccumulatorWrite, "v_accvgpr_write_b32 a2, v4", nullptr, 8, 255, true},
@@ -136,6 +138,16 @@ Result<void> Glue::move(CodeSequence &code, Reg to, Reg from) const {
 }
 
 void Glue::constant(CodeSequence &code, Reg to, uint32_t value) const {
+  // A source of 128 is 0, up to 192 for 64; 193 is -1, up to 208 for -16.
+  const auto number = static_cast<int32_t>(value);
+  if (number < -16 || number > 64)
+    return literal(code, to, value);
+  const GlueOp op = isVector(to) ? GlueOp::MoveVectorInline : GlueOp::MoveScalarInline;
+  add(code, op, to);
+  code.orIntoLast(of(op).instr->size(), static_cast<uint64_t>(number < 0 ? 64 - number : number));
+}
+
+void Glue::literal(CodeSequence &code, Reg to, uint32_t value) const {
   addLiteral(code, isVector(to) ? GlueOp::MoveVectorLiteral : GlueOp::MoveScalarLiteral, to, value);
 }
 

@@ -13,10 +13,12 @@ namespace luthier::rewrite {
 
 enum class GlueOp : uint8_t {
   MoveScalar,
+  MoveScalarInline,
   MoveScalarLiteral,
   MoveScalarPair,
   MoveVector,
   MoveVectorScalar,
+  MoveVectorInline,
   MoveVectorLiteral,
   AccumulatorRead,
   AccumulatorWrite,
@@ -72,6 +74,8 @@ public:
   /// vector and accumulation registers. SCC as source gives 0 or 1.
   Result<void> move(CodeSequence &code, Reg to, Reg from) const;
   void constant(CodeSequence &code, Reg to, uint32_t value) const; ///< into an SGPR, VGPR or M0
+  /// The same, with the value in the last four bytes whatever it is, to be changed there.
+  void literal(CodeSequence &code, Reg to, uint32_t value) const;
   void writeLane(CodeSequence &code, Reg vector, unsigned lane, Reg scalar) const;
   void readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const;
   void scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const;
