@@ -12,7 +12,7 @@
 //
 // `buffer` is the address of a hostcall buffer that a consumer serves (amd_hostcall.h), the same for all lanes. Without
 // the `On`, it is what LUTHIER_HOSTCALL_BUFFER says when this file is included: by default the buffer that
-// the runtime passes to the kernel as a hidden argument.
+// the runtime passes to the kernel as a hidden argument; in hooks (luthier/hook.h), the one that Luthier serves.
 //
 // Only the lanes that are active call; each gets its own answer. Lanes of a wave share one packet.
 #pragma once
@@ -394,7 +394,21 @@ LUTHIER_HOSTCALL_DEVICE int printf(const char (&format)[N], Arguments... argumen
   return printfOn(LUTHIER_HOSTCALL_BUFFER, format, arguments...);
 }
 
+/// What an assertion says; in a hook, to who knows which kernel that is in.
+template <class... Parts> LUTHIER_HOSTCALL_DEVICE void assertionFailed(const void *buffer, Parts... parts) {
+#ifdef LUTHIER_HOSTCALL_IN_HOOKS
+  detail::print(buffer, wire::kAssertion, parts...);
+#else
+  detail::print(buffer, wire::kStderr, parts...);
+#endif
+  stop();
+}
+
 } // namespace luthier::hostcall
+
+namespace luthier {
+using hostcall::printf;
+}
 
 #define LUTHIER_HOSTCALL_TEXT_(x) #x
 #define LUTHIER_HOSTCALL_TEXT(x) LUTHIER_HOSTCALL_TEXT_(x)
@@ -402,11 +416,11 @@ LUTHIER_HOSTCALL_DEVICE int printf(const char (&format)[N], Arguments... argumen
 /// Says which condition does not hold, and where, on the host's stderr; then stops the kernel.
 #define LUTHIER_ASSERT_ON(buffer, condition)                                                                           \
   do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      ::luthier::hostcall::printErrorOn(buffer, "%s",                                                                  \
-                                        ::luthier::hostcall::literal(__FILE__ ":" LUTHIER_HOSTCALL_TEXT(               \
-                                            __LINE__) ": assertion failed: " #condition "\n"));                        \
-      ::luthier::hostcall::stop();                                                                                     \
-    }                                                                                                                  \
+    if (!(condition))                                                                                                  \
+      ::luthier::hostcall::assertionFailed(                                                                            \
+          buffer, ::luthier::hostcall::literal("%s%s%s"),                                                              \
+          ::luthier::hostcall::literal(__FILE__ ":" LUTHIER_HOSTCALL_TEXT(__LINE__) ": "),                             \
+          ::luthier::hostcall::literal(__func__),                                                                      \
+          ::luthier::hostcall::literal(": assertion failed: " #condition "\n"));                                       \
   } while (false)
 #define LUTHIER_ASSERT(condition) LUTHIER_ASSERT_ON(LUTHIER_HOSTCALL_BUFFER, condition)

@@ -1,4 +1,4 @@
-// Values that a wave finds at its start only, and that hooks can be given anywhere.
+// Values of a launch or a wave that hooks can be given anywhere. A wave finds them at its start only.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,14 @@ enum class LaunchValue : uint8_t {
   QueuePtr,
   KernargPtr,
   DispatchId,
+  HostcallBuffer, ///< of the queue; what Luthier serves, not what the application's runtime does
 };
+inline constexpr unsigned kLaunchValues = 11;
 
 /// For people, in the order of the enumeration.
-inline constexpr std::string_view kLaunchValueNames[] = {
+inline constexpr std::string_view kLaunchValueNames[kLaunchValues] = {
     "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",
-    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",
+    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",   "hostcall_buffer",
 };
 
 constexpr bool isWorkitemId(LaunchValue value) {

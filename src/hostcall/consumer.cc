@@ -56,8 +56,9 @@ private:
 thread_local const Consumer *currentConsumer = nullptr;
 thread_local const void *currentRegistration = nullptr;
 
-int printToStdio(uint64_t stream, const std::string &text) {
-  FILE *const file = stream == wire::kStderr ? stderr : stdout;
+int printToStdio(const ConsumerOptions::Printed &printed) {
+  const std::string &text = printed.text;
+  FILE *const file = printed.stream == wire::kStdout ? stdout : stderr;
   const size_t written = fwrite(text.data(), 1, text.size(), file);
   return written == text.size() ? static_cast<int>(written) : -1;
 }
@@ -66,6 +67,10 @@ int printToStdio(uint64_t stream, const std::string &text) {
 
 Result<std::unique_ptr<Consumer>> Consumer::create(ConsumerOptions options) {
   auto doorbell = LUTHIER_TRY(Doorbell::create(options.doorbell));
+  return create(std::move(options), std::move(doorbell));
+}
+
+Result<std::unique_ptr<Consumer>> Consumer::create(ConsumerOptions options, std::unique_ptr<Doorbell> doorbell) {
   if (!options.services)
     options.services = &Services::global();
   if (!options.onError)
@@ -261,7 +266,7 @@ bool Consumer::serveLane(const Registration &registration, uint32_t service,
   if (handler)
     return handler->function(handler->state, service, payload) == 0;
   if (service == wire::kPrintf) {
-    servePrintf(payload);
+    servePrintf(registration, payload);
     return true;
   }
   const auto function = reinterpret_cast<amd_hostcall_function_t>(payload[0]);
@@ -276,13 +281,14 @@ bool Consumer::serveLane(const Registration &registration, uint32_t service,
   return true;
 }
 
-void Consumer::servePrintf(uint64_t *payload) {
+void Consumer::servePrintf(const Registration &registration, uint64_t *payload) {
   auto part = messages_.append(payload);
   if (part && !part->complete)
     return;
   auto message = part ? formatPrintf(part->words) : Result<PrintfMessage>(part.error());
   if (message) {
-    payload[0] = static_cast<uint64_t>(int64_t{options_.print(message->stream, message->text)});
+    payload[0] = static_cast<uint64_t>(
+        int64_t{options_.print({&registration.view.shared(), message->stream, message->text})});
     return;
   }
   damaged(message.error().message());

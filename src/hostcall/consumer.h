@@ -35,14 +35,21 @@ struct ConsumerOptions {
   std::function<void(int error, const std::string &text)> onError = {};
   /// Whether a fatal error ends the process. If not, the packet is answered with what is in it.
   bool halt = true;
-  /// Where printf goes, by wire::Stream. Returns what printf should. Default: stdout and stderr of stdio.
-  std::function<int(uint64_t stream, const std::string &text)> print = {};
+  /// Where printf goes. Returns what printf should. Default: stdout and stderr of stdio.
+  struct Printed {
+    const void *buffer;
+    uint64_t stream; ///< a wire::Stream, or whatever the device says
+    const std::string &text;
+  };
+  std::function<int(const Printed &)> print = {};
 };
 
 class Consumer {
 public:
   /// Errors of all functions have an amd_hostcall_error_t as their code.
   static Result<std::unique_ptr<Consumer>> create(ConsumerOptions options = {});
+  /// With a doorbell of the caller's making; that of the options is not looked at.
+  static Result<std::unique_ptr<Consumer>> create(ConsumerOptions options, std::unique_ptr<Doorbell> doorbell);
   /// Not from a handler that this consumer runs. Nobody else may be in a call to it.
   ~Consumer();
 
@@ -66,7 +73,7 @@ private:
   bool servePacket(Registration &registration, wire::Header &header);
   bool serveLane(const Registration &registration, uint32_t service, const std::optional<Services::Handler> &handler,
                  uint64_t *payload);
-  void servePrintf(uint64_t *payload);
+  void servePrintf(const Registration &registration, uint64_t *payload);
   void damaged(const std::string &what);
   void fatal(int error, const std::string &what);
   void waitForWork(uint64_t seen, unsigned idleRounds);

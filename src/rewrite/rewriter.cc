@@ -73,6 +73,8 @@ private:
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
+  /// Whether a hook needs a value of the launch, as an argument or by itself.
+  bool asksFor(uint32_t insertion, hook::LaunchValue value) const;
   Result<void> writeFunctions(Layout &layout, Placer &placer);
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
@@ -193,6 +195,8 @@ Result<void> VariantBuilder::prepareInsertions() {
         }
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
+        if (rewriter_.blocks != LaunchBlocks::Arguments && asksFor(n, hook::LaunchValue::HostcallBuffer))
+          return makeError("it calls the host (printf, assert), which only Luthier's runtime answers: luthier run");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       uint32_t places = 0;
@@ -236,6 +240,14 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
       reads.insert(port.guest);
   reads.erase({Reg::ExecLo, 2});
   return reads;
+}
+
+bool VariantBuilder::asksFor(uint32_t n, hook::LaunchValue value) const {
+  return std::ranges::any_of(prepared_[n].arguments,
+                             [&](const ResolvedArgument &argument) { return argument.launch == value; }) ||
+         std::ranges::any_of(prepared_[n].fragment->fragment->inputs, [&](const hook::Port &port) {
+           return port.kind == hook::Port::Kind::Launch && port.launch == static_cast<uint8_t>(value);
+         });
 }
 
 /// What the hooks ask for that only the start of a wave can give.
@@ -594,12 +606,15 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  if ((variant.hostcallOffset = entry_->hostcallOffset()))
+    descriptor.kernargSize = *variant.hostcallOffset + 8;
   if (plantedFault() == Fault::Descriptor)
     descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
-  if (descriptor.kernargSize > metadata_.kernargSegmentSize && !variant.launchBlocks.empty())
+  if (descriptor.kernargSize > metadata_.kernargSegmentSize &&
+      (!variant.launchBlocks.empty() || variant.hostcallOffset))
     variant.metadata.kernargSegmentSize = descriptor.kernargSize;
   if (moreSgprs)
     variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);

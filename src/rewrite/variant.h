@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -86,6 +87,8 @@ struct Variant {
   /// other from this offset on. None if the rewriter was told to use variables instead.
   std::vector<std::shared_ptr<const hook::HookModule>> launchBlocks;
   uint32_t launchBlockOffset = 0;
+  /// Where among the arguments the code expects the address of a hostcall buffer, if it does; behind the others.
+  std::optional<uint32_t> hostcallOffset;
 };
 
 } // namespace luthier::rewrite

@@ -61,6 +61,8 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   loaded->blocks = v.launchBlocks;
   loaded->blockOffset = v.launchBlockOffset;
   loaded->kernargBytes = v.launchBlockOffset + 8 * static_cast<uint32_t>(v.launchBlocks.size());
+  if ((loaded->hostcallOffset = v.hostcallOffset))
+    loaded->kernargBytes = *v.hostcallOffset + 8;
   variant = std::move(loaded);
   account->instrumented = true;
   return {};

@@ -21,6 +21,7 @@ struct LoadedVariant {
   uint32_t kernargBytes = 0, originalKernargBytes = 0;
   uint32_t blockOffset = 0;
   std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
+  std::optional<uint32_t> hostcallOffset;                      ///< among the arguments, if its hooks call the host
 
   ~LoadedVariant();
 };

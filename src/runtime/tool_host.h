@@ -11,11 +11,13 @@
 
 #include "hsa/interceptor.h"
 #include "report/report.h"
+#include "runtime/hook_calls.h"
 #include "runtime/instrumented_kernel.h"
 #include "runtime/kernel_view.h"
 #include "runtime/last_words.h"
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
+#include "support/log.h"
 
 #include <atomic>
 #include <chrono>
@@ -97,6 +99,8 @@ private:
   bool wanted(const std::string &name, const std::string &symbol) const;
   /// Calls a tool; one that throws is not called again.
   void guarded(LoadedTool &tool, const char *what, const std::function<void()> &call);
+  /// For the user now, and for the report.
+  void say(log::Level level, const std::string &message);
   /// What could not be done. Under `strict`, the end.
   void fail(const std::string &message);
   struct Results {
@@ -111,6 +115,7 @@ private:
   ToolSettings settings_;
   pid_t process_ = 0; ///< that the tools were loaded in
   ToolMemory memory_;
+  HookCalls calls_{memory_};
   HookModules modules_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
 

@@ -34,10 +34,11 @@ protected:
                                           },
                                       .halt = false,
                                       .print =
-                                          [this](uint64_t stream, const std::string &text) {
+                                          [this](const ConsumerOptions::Printed &printed) {
                                             std::lock_guard lock(mutex_);
-                                            (stream == wire::kStderr ? standardError_ : standardOutput_) += text;
-                                            return static_cast<int>(text.size());
+                                            (printed.stream == wire::kStdout ? standardOutput_ : standardError_) +=
+                                                printed.text;
+                                            return static_cast<int>(printed.text.size());
                                           }});
     EXPECT_TRUE(consumer);
     return std::move(*consumer);
