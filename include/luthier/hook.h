@@ -182,6 +182,8 @@ LUTHIER_INLINE_ const void *kernargPtr() { return reinterpret_cast<const void *>
 LUTHIER_INLINE_ uint64_t dispatchId() { return __luthier_launch64(9); }
 /// The hostcall buffer that Luthier serves for this queue (luthier/hostcall.h).
 LUTHIER_INLINE_ const void *hostcallBuffer() { return reinterpret_cast<const void *>(__luthier_launch64(10)); }
+/// What Launch::number says on the host.
+LUTHIER_INLINE_ uint64_t launchNumber() { return __luthier_launch64(11); }
 
 } // namespace luthier
 

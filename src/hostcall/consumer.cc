@@ -56,9 +56,8 @@ private:
 thread_local const Consumer *currentConsumer = nullptr;
 thread_local const void *currentRegistration = nullptr;
 
-int printToStdio(const ConsumerOptions::Printed &printed) {
-  const std::string &text = printed.text;
-  FILE *const file = printed.stream == wire::kStdout ? stdout : stderr;
+int printToStdio(uint64_t stream, const std::string &text) {
+  FILE *const file = stream == wire::kStdout ? stdout : stderr;
   const size_t written = fwrite(text.data(), 1, text.size(), file);
   return written == text.size() ? static_cast<int>(written) : -1;
 }
@@ -266,7 +265,7 @@ bool Consumer::serveLane(const Registration &registration, uint32_t service,
   if (handler)
     return handler->function(handler->state, service, payload) == 0;
   if (service == wire::kPrintf) {
-    servePrintf(registration, payload);
+    servePrintf(payload);
     return true;
   }
   const auto function = reinterpret_cast<amd_hostcall_function_t>(payload[0]);
@@ -281,14 +280,13 @@ bool Consumer::serveLane(const Registration &registration, uint32_t service,
   return true;
 }
 
-void Consumer::servePrintf(const Registration &registration, uint64_t *payload) {
+void Consumer::servePrintf(uint64_t *payload) {
   auto part = messages_.append(payload);
   if (part && !part->complete)
     return;
   auto message = part ? formatPrintf(part->words) : Result<PrintfMessage>(part.error());
   if (message) {
-    payload[0] = static_cast<uint64_t>(
-        int64_t{options_.print({&registration.view.shared(), message->stream, message->text})});
+    payload[0] = static_cast<uint64_t>(int64_t{options_.print(message->stream, message->text)});
     return;
   }
   damaged(message.error().message());

@@ -35,13 +35,8 @@ struct ConsumerOptions {
   std::function<void(int error, const std::string &text)> onError = {};
   /// Whether a fatal error ends the process. If not, the packet is answered with what is in it.
   bool halt = true;
-  /// Where printf goes. Returns what printf should. Default: stdout and stderr of stdio.
-  struct Printed {
-    const void *buffer;
-    uint64_t stream; ///< a wire::Stream, or whatever the device says
-    const std::string &text;
-  };
-  std::function<int(const Printed &)> print = {};
+  /// Where printf goes, by wire::Stream. Returns what printf should. Default: stdout and stderr of stdio.
+  std::function<int(uint64_t stream, const std::string &text)> print = {};
 };
 
 class Consumer {
@@ -73,7 +68,7 @@ private:
   bool servePacket(Registration &registration, wire::Header &header);
   bool serveLane(const Registration &registration, uint32_t service, const std::optional<Services::Handler> &handler,
                  uint64_t *payload);
-  void servePrintf(const Registration &registration, uint64_t *payload);
+  void servePrintf(uint64_t *payload);
   void damaged(const std::string &what);
   void fatal(int error, const std::string &what);
   void waitForWork(uint64_t seen, unsigned idleRounds);

@@ -31,9 +31,6 @@ InitialSgpr sgprOf(LaunchValue value) {
   }
 }
 
-/// What the hardware has no register for: whoever launches puts it behind the arguments.
-bool isArgument(LaunchValue value) { return value == LaunchValue::HostcallBuffer; }
-
 } // namespace
 
 Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor) {
@@ -74,6 +71,7 @@ Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor 
       break;
     case LaunchValue::KernargPtr:
     case LaunchValue::HostcallBuffer:
+    case LaunchValue::LaunchNumber:
       enable(bits::kernargPtr, 2);
       break;
     case LaunchValue::DispatchId:
@@ -120,10 +118,21 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
         return makeError("no vector register is left for a work-item id");
       continue;
     }
-    const unsigned count = isArgument(value) ? 2 : widest.initialSgprs(target)[sgprOf(value)].count;
+    const unsigned count = isLaunchArgument(value) ? 2 : widest.initialSgprs(target)[sgprOf(value)].count;
     entry.values_[value] = LUTHIER_TRY(scalars(count, "a launch value"));
   }
   return entry;
+}
+
+std::vector<LaunchArgument> Entry::launchArguments() const {
+  std::vector<LaunchArgument> arguments;
+  uint32_t offset = blockOffset_ + (blocksInArguments_ ? 8 * needs_.launchBlocks : 0);
+  for (LaunchValue value : needs_.values)
+    if (isLaunchArgument(value)) {
+      arguments.push_back({value, offset});
+      offset += 8;
+    }
+  return arguments;
 }
 
 Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
@@ -145,7 +154,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   };
   const Reg spare = sgpr((is.total + 1u) & ~1u);
   for (const auto &[value, home] : values_)
-    if (!isWorkitemId(value) && !isArgument(value))
+    if (!isWorkitemId(value) && !isLaunchArgument(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
   bool loads = false;
@@ -170,8 +179,8 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     for (unsigned half = 0; half < 2 && home.lanes; ++half)
       keep(home, half, spare + half);
   }
-  if (const auto offset = hostcallOffset())
-    load(valueOf(LaunchValue::HostcallBuffer), *offset);
+  for (const LaunchArgument &argument : launchArguments())
+    load(valueOf(argument.value), argument.offset);
   if (loads)
     glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
   if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {

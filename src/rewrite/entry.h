@@ -9,9 +9,9 @@
 #include "object/code_object.h"
 #include "rewrite/glue.h"
 #include "rewrite/register_pool.h"
+#include "rewrite/variant.h"
 
 #include <map>
-#include <optional>
 #include <set>
 
 namespace luthier::rewrite {
@@ -32,12 +32,7 @@ public:
   Home waveRegisters() const { return wave_; }
   Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
   uint32_t launchBlockOffset() const { return blockOffset_; }
-  /// Where the code expects the hostcall buffer's address among the arguments, if it does.
-  std::optional<uint32_t> hostcallOffset() const {
-    if (!needs_.values.contains(hook::LaunchValue::HostcallBuffer))
-      return std::nullopt;
-    return blockOffset_ + (blocksInArguments_ ? 8 * needs_.launchBlocks : 0);
-  }
+  std::vector<LaunchArgument> launchArguments() const; ///< behind the blocks
 
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
   Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const;

@@ -73,8 +73,8 @@ private:
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
-  /// Whether a hook needs a value of the launch, as an argument or by itself.
-  bool asksFor(uint32_t insertion, hook::LaunchValue value) const;
+  /// Whether a hook needs what only whoever launches the kernel can know.
+  bool needsRuntime(uint32_t insertion) const;
   Result<void> writeFunctions(Layout &layout, Placer &placer);
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
@@ -195,8 +195,9 @@ Result<void> VariantBuilder::prepareInsertions() {
         }
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
-        if (rewriter_.blocks != LaunchBlocks::Arguments && asksFor(n, hook::LaunchValue::HostcallBuffer))
-          return makeError("it calls the host (printf, assert), which only Luthier's runtime answers: luthier run");
+        if (rewriter_.blocks != LaunchBlocks::Arguments && needsRuntime(n))
+          return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
+                           "answer without Luthier's runtime (luthier run)");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       uint32_t places = 0;
@@ -242,11 +243,12 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
   return reads;
 }
 
-bool VariantBuilder::asksFor(uint32_t n, hook::LaunchValue value) const {
-  return std::ranges::any_of(prepared_[n].arguments,
-                             [&](const ResolvedArgument &argument) { return argument.launch == value; }) ||
-         std::ranges::any_of(prepared_[n].fragment->fragment->inputs, [&](const hook::Port &port) {
-           return port.kind == hook::Port::Kind::Launch && port.launch == static_cast<uint8_t>(value);
+bool VariantBuilder::needsRuntime(uint32_t n) const {
+  return std::ranges::any_of(
+             prepared_[n].arguments,
+             [](const ResolvedArgument &argument) { return argument.launch && isLaunchArgument(*argument.launch); }) ||
+         std::ranges::any_of(prepared_[n].fragment->fragment->inputs, [](const hook::Port &port) {
+           return port.kind == hook::Port::Kind::Launch && isLaunchArgument(static_cast<LaunchValue>(port.launch));
          });
 }
 
@@ -606,15 +608,16 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
-  if ((variant.hostcallOffset = entry_->hostcallOffset()))
-    descriptor.kernargSize = *variant.hostcallOffset + 8;
+  variant.launchArguments = entry_->launchArguments();
+  if (!variant.launchArguments.empty())
+    descriptor.kernargSize = variant.launchArguments.back().offset + 8;
   if (plantedFault() == Fault::Descriptor)
     descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
   if (descriptor.kernargSize > metadata_.kernargSegmentSize &&
-      (!variant.launchBlocks.empty() || variant.hostcallOffset))
+      (!variant.launchBlocks.empty() || !variant.launchArguments.empty()))
     variant.metadata.kernargSegmentSize = descriptor.kernargSize;
   if (moreSgprs)
     variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);

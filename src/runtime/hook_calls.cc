@@ -5,14 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <unistd.h>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 namespace luthier::runtime {
 
@@ -84,9 +83,9 @@ Result<void> HookCalls::startConsumer() {
       return makeErrorCode(errno, "cannot create {}: {}", options_.output, std::strerror(errno));
   }
   hostcall::ConsumerOptions options;
-  options.onError = [this](int, const std::string &text) { options_.say(text); };
+  options.onError = [this](int, const std::string &text) { sayOnce(text); };
   options.halt = false;
-  options.print = [this](const hostcall::ConsumerOptions::Printed &printed) { return print(printed); };
+  options.print = [this](uint64_t stream, const std::string &text) { return print(stream, text); };
   auto consumer = LUTHIER_TRY(hostcall::Consumer::create(std::move(options), LUTHIER_TRY(SignalDoorbell::make())));
   LUTHIER_TRY(consumer->launch());
   consumer_ = std::move(consumer);
@@ -108,7 +107,7 @@ Result<hsa::PoolMemory> HookCalls::makeBuffer(hsa_agent_t agent) {
   return memory;
 }
 
-Result<uint64_t> HookCalls::launch(const hsa::QueueInfo &queue, const std::string &kernel) {
+Result<uint64_t> HookCalls::launch(const hsa::QueueInfo &queue, uint64_t number, const std::string &kernel) {
   std::lock_guard lock(mutex_);
   auto found = queues_.find(queue.id);
   if (found == queues_.end()) {
@@ -117,18 +116,16 @@ Result<uint64_t> HookCalls::launch(const hsa::QueueInfo &queue, const std::strin
     LUTHIER_TRY(consumer_->registerBuffer(memory.data()));
     found = queues_.emplace(queue.id, QueueBuffer{queue.agent, std::move(memory), {}}).first;
   }
-  ++found->second.running[kernel];
+  found->second.running[number] = kernel;
   return found->second.memory.address();
 }
 
-void HookCalls::completed(uint64_t queue, const std::string &kernel) {
+void HookCalls::completed(uint64_t queue, uint64_t launch) {
   std::unique_lock lock(mutex_);
   const auto found = queues_.find(queue);
   if (found == queues_.end())
     return;
-  auto &running = found->second.running;
-  if (const auto count = running.find(kernel); count != running.end() && --count->second == 0)
-    running.erase(count);
+  found->second.running.erase(launch);
   release(std::move(lock), queue);
 }
 
@@ -166,13 +163,12 @@ void HookCalls::stop() {
   // Waits for the thread, which may want the lock.
 }
 
-int HookCalls::print(const hostcall::ConsumerOptions::Printed &printed) {
-  if (printed.stream == hostcall::wire::kAssertion) {
-    assertionFailed(printed.buffer, printed.text);
-    return static_cast<int>(printed.text.size());
+int HookCalls::print(uint64_t to, const std::string &text) {
+  if (to == hostcall::wire::kAssertion) {
+    assertionFailed(text);
+    return static_cast<int>(text.size());
   }
-  const std::string &text = printed.text;
-  const bool standard = printed.stream == hostcall::wire::kStdout;
+  const bool standard = to == hostcall::wire::kStdout;
   if (standard && file_ >= 0)
     return writeAll(file_, text) ? static_cast<int>(text.size()) : -1;
   // Through stdio, so that it is in order with what the application prints; and out of it at once, since the
@@ -182,18 +178,27 @@ int HookCalls::print(const hostcall::ConsumerOptions::Printed &printed) {
   return good ? static_cast<int>(text.size()) : -1;
 }
 
-void HookCalls::assertionFailed(const void *buffer, std::string text) {
-  std::vector<std::string> kernels;
+void HookCalls::sayOnce(const std::string &text) {
+  constexpr size_t kMost = 1000;
+  if (said_.size() < kMost && said_.insert(text).second)
+    options_.say(text);
+}
+
+/// The text is the launch's number, a space, and what the user is to be told.
+void HookCalls::assertionFailed(std::string_view text) {
+  uint64_t number = 0;
+  const auto rest = std::from_chars(text.data(), text.data() + text.size(), number).ptr - text.data();
+  text.remove_prefix(std::min<size_t>(static_cast<size_t>(rest) + 1, text.size()));
+  while (text.ends_with('\n'))
+    text.remove_suffix(1);
+  std::string kernel;
   {
     std::lock_guard lock(mutex_);
     for (const auto &[id, queue] : queues_)
-      if (queue.memory.data() == buffer)
-        for (const auto &[kernel, launches] : queue.running)
-          kernels.push_back(kernel);
+      if (const auto found = queue.running.find(number); found != queue.running.end())
+        kernel = found->second;
   }
-  while (text.ends_with('\n'))
-    text.pop_back();
-  options_.say(fmt::format("{} (in a hook of {})", text, fmt::join(kernels, " or ")));
+  sayOnce(fmt::format("{} (a hook in launch {}, of {})", text, number, kernel.empty() ? "an unknown kernel" : kernel));
 }
 
 } // namespace luthier::runtime

@@ -13,7 +13,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <string_view>
 
 namespace luthier::runtime {
 
@@ -30,9 +32,9 @@ public:
   /// Before the first launch.
   void configure(Options options) { options_ = std::move(options); }
 
-  /// The address of a queue's buffer, for a launch of this kernel, which is running until it is `completed`.
-  Result<uint64_t> launch(const hsa::QueueInfo &queue, const std::string &kernel);
-  void completed(uint64_t queue, const std::string &kernel);
+  /// The address of a queue's buffer, for a launch of this kernel that is under way until it is `completed`.
+  Result<uint64_t> launch(const hsa::QueueInfo &queue, uint64_t number, const std::string &kernel);
+  void completed(uint64_t queue, uint64_t launch);
   /// The buffer goes with the last launch.
   void queueDestroyed(uint64_t queue);
   /// Before HSA is shut down. Nobody is answered any more.
@@ -45,14 +47,15 @@ private:
   struct QueueBuffer {
     hsa_agent_t agent = {};
     hsa::PoolMemory memory;
-    std::map<std::string, unsigned> running; ///< launches by kernel
+    std::map<uint64_t, std::string> running; ///< kernels of launches, by number
     bool gone = false;                       ///< the queue is
   };
   Result<void> startConsumer();
   Result<hsa::PoolMemory> makeBuffer(hsa_agent_t agent);
   void release(std::unique_lock<std::mutex> lock, uint64_t queue);
-  int print(const hostcall::ConsumerOptions::Printed &printed);
-  void assertionFailed(const void *buffer, std::string text);
+  int print(uint64_t stream, const std::string &text);
+  void assertionFailed(std::string_view text);
+  void sayOnce(const std::string &text);
 
   ToolMemory &memory_;
   Options options_;
@@ -60,7 +63,9 @@ private:
   std::unique_ptr<hostcall::Consumer> consumer_;
   bool stopped_ = false;
   std::map<uint64_t, QueueBuffer> queues_;
-  int file_ = -1; ///< the consumer's own
+  // The consumer's own.
+  int file_ = -1;
+  std::set<std::string> said_; ///< what goes wrong for one wave often does for all
 };
 
 } // namespace luthier::runtime

@@ -147,7 +147,9 @@ void ToolHost::listen(hsa::Interceptor &interceptor) {
   // Other code may be loaded at the same address next; and what was not known may be known now.
   interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
   interceptor.executableFrozen().subscribe([this](hsa_executable_t) { forget({}); }).keep();
-  interceptor.queueDestroyed().subscribe([this](const hsa::QueueInfo &queue) { calls_.queueDestroyed(queue.id); }).keep();
+  interceptor.queueDestroyed()
+      .subscribe([this](const hsa::QueueInfo &queue) { calls_.queueDestroyed(queue.id); })
+      .keep();
 }
 
 bool ToolHost::wanted(const std::string &name, const std::string &symbol) const {
@@ -315,7 +317,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   }
 
   // Memory first: when there is none, the packet must still be as it was.
-  if (!launch->blocks.empty() || variant.hostcallOffset) {
+  if (!launch->blocks.empty() || !variant.arguments.empty()) {
     const auto prepare = [&]() -> Result<void> {
       launch->kernarg = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
       auto *arguments = launch->kernarg.as<std::byte>();
@@ -328,9 +330,11 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
         const uint64_t address = block.memory.address();
         memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
       }
-      if (variant.hostcallOffset) {
-        const uint64_t address = LUTHIER_TRY(calls_.launch(batch.queue, kernel->account->name));
-        memcpy(arguments + *variant.hostcallOffset, &address, sizeof address);
+      for (const auto &[value, offset] : variant.arguments) {
+        const uint64_t word = value == LaunchValue::HostcallBuffer
+                                  ? LUTHIER_TRY(calls_.launch(batch.queue, launch->number, kernel->account->name))
+                                  : launch->number;
+        memcpy(arguments + offset, &word, sizeof word);
       }
       return {};
     };
@@ -372,8 +376,8 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
     dirty_ = true;
   }
-  if (launch->kernel->variant->hostcallOffset)
-    calls_.completed(launch->queue, launch->kernel->account->name);
+  if (launch->kernel->variant->callsHost)
+    calls_.completed(launch->queue, launch->number);
   const hsa_agent_t agent = launch->kernel->agent;
   for (Launch::Impl::Block &block : launch->blocks)
     memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));

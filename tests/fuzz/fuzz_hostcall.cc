@@ -36,7 +36,7 @@ struct Rig {
         *Consumer::create({.services = &services,
                            .functionCalls = false,
                            .onError = [](int, const std::string &) {},
-                           .print = [](const ConsumerOptions::Printed &printed) { return static_cast<int>(printed.text.size()); }});
+                           .print = [](uint64_t, const std::string &text) { return static_cast<int>(text.size()); }});
     if (!consumer->launch() || !initializeBuffer(intact, 1) || !consumer->registerBuffer(intact))
       abort();
   }

@@ -34,11 +34,10 @@ protected:
                                           },
                                       .halt = false,
                                       .print =
-                                          [this](const ConsumerOptions::Printed &printed) {
+                                          [this](uint64_t stream, const std::string &text) {
                                             std::lock_guard lock(mutex_);
-                                            (printed.stream == wire::kStdout ? standardOutput_ : standardError_) +=
-                                                printed.text;
-                                            return static_cast<int>(printed.text.size());
+                                            (stream == wire::kStderr ? standardError_ : standardOutput_) += text;
+                                            return static_cast<int>(text.size());
                                           }});
     EXPECT_TRUE(consumer);
     return std::move(*consumer);

@@ -10,8 +10,9 @@ LUTHIER_HOOK(lane) void lanes(uint64_t pc) {
 }
 
 LUTHIER_HOOK(lane) void one() {
+  const uint64_t lanes = luthier::exec();
   if (luthier::isFirstLane())
-    printf("lane %u speaks for %016llx\n", laneId(), static_cast<unsigned long long>(luthier::exec()));
+    printf("lane %u speaks for %016llx\n", laneId(), static_cast<unsigned long long>(lanes));
 }
 
 // Two calls, for different lanes.
