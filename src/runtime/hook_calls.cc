@@ -157,6 +157,8 @@ void HookCalls::stop() {
   std::unique_ptr<hostcall::Consumer> last;
   {
     std::lock_guard lock(mutex_);
+    if (consumer_ && consumer_->isCurrentThread())
+      return; // a function of the tool's that was called from a hook ends the process
     stopped_ = true;
     last = std::move(consumer_);
   }

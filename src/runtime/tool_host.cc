@@ -448,6 +448,11 @@ void ToolHost::writeSnapshot() {
   write(now, false); // without the lock: tools need not wait for the disk
 }
 
+void ToolHost::stopCalls(bool hsaGoes) {
+  if (getpid() == process_ && (hsaGoes || inFlight_ == 0))
+    calls_.stop();
+}
+
 void ToolHost::finish(Ending ending) {
   if (getpid() != process_ || ended_ || settings_.tools.empty())
     return;

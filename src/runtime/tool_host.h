@@ -61,6 +61,9 @@ public:
   };
   /// The end: tools' last words, and the report. Once; later calls do nothing, and so do forked children.
   void finish(Ending ending);
+  /// After that, when HSA goes, or the process by itself: hooks are not answered any more. A process that exits while
+  /// kernels run leaves it to them.
+  void stopCalls(bool hsaGoes);
   /// Writes what there is, for when the end may come without notice.
   void writeSnapshot();
 

@@ -32,9 +32,8 @@ public:
         if (!access || !access->store || access->atomic || access->load || !isWanted(access->space) ||
             (!wanted_.empty() && !wanted_.contains(kernel.objectNumber() << 48 | instr.address())))
           continue;
-        print(at.before(instr), instr, access->bytes, access->data, 0);
-        if (access->two)
-          print(at.before(instr), instr, access->bytes, access->data2, 1);
+        for (unsigned which = 0; which <= access->two; ++which)
+          print(at.before(instr), instr, *access, which);
       }
   }
 
@@ -49,8 +48,9 @@ private:
     switch (space) {
     case MemorySpace::Global:
     case MemorySpace::Flat:
-    case MemorySpace::Buffer:
       return space_ == "global" || space_ == "all";
+    case MemorySpace::Buffer:
+      return space_ == "buffer" || space_ == "all";
     case MemorySpace::Lds:
       return space_ == "lds" || space_ == "all";
     case MemorySpace::Scratch:
@@ -60,26 +60,33 @@ private:
     }
   }
 
-  void print(luthier::Point point, const luthier::Instr &instr, uint32_t bytes, luthier::RegRange data,
-             unsigned which) {
+  /// The hook for this number of registers; four refuses what has more.
+  template <class One, class Two, class Three, class Four>
+  void print(luthier::Point point, const luthier::Instr &instr, uint32_t bytes, luthier::RegRange data, unsigned which,
+             const One &one, const Two &two, const Three &three, const Four &four) const {
     const luthier::Arg pc = luthier::arg::pc(), address = luthier::arg::address(which), value = luthier::arg::reg(data);
-    switch (data.count) {
-    case 1:
-      point.call(hooks::store1, pc, limit_, bytes, instr.mnemonic().ends_with("_d16_hi") ? 16u : 0u, address, value);
-      break;
-    case 2:
-      point.call(hooks::store2, pc, limit_, address, value);
-      break;
-    case 3:
-      point.call(hooks::store3, pc, limit_, address, value);
-      break;
-    default:
-      point.call(hooks::store4, pc, limit_, address, value); // refuses what has more
-    }
+    if (data.count == 1)
+      point.call(one, pc, limit_, bytes, instr.mnemonic().ends_with("_d16_hi") ? 16u : 0u, address, value);
+    else if (data.count == 2)
+      point.call(two, pc, limit_, address, value);
+    else if (data.count == 3)
+      point.call(three, pc, limit_, address, value);
+    else
+      point.call(four, pc, limit_, address, value);
+  }
+
+  void print(luthier::Point point, const luthier::Instr &instr, const luthier::MemoryAccess &access,
+             unsigned which) const {
+    using namespace hooks;
+    const luthier::RegRange data = which ? access.data2 : access.data;
+    if (access.space == MemorySpace::Lds || access.space == MemorySpace::Scratch)
+      print(point, instr, access.bytes, data, which, local1, local2, local3, local4);
+    else
+      print(point, instr, access.bytes, data, which, store1, store2, store3, store4);
   }
 
   std::string pcs_ = option("pc", "", "only these instructions, as the lines call them: 2000000001644,...");
-  std::string space_ = option("space", "global", "of which memory: global (flat and buffer too), lds, scratch, all");
+  std::string space_ = option("space", "global", "of which memory: global (flat too), buffer, lds, scratch, all");
   uint64_t limit_ = number("limit", 1000, "lines of each launch, at most");
   std::set<uint64_t> wanted_; ///< all, if empty
 };
