@@ -16,6 +16,7 @@
 //
 // HIP's headers are not needed, and may be included before or after. A hook becomes straight code inside the kernel: it
 // can have no stack, no LDS, no recursion and no calls that cannot be inlined; one that does is refused by name.
+// luthier/hostcall.h, included after this, is for hooks that print, or check what they expect.
 #pragma once
 
 #include <stdint.h>
@@ -179,7 +180,20 @@ LUTHIER_INLINE_ const void *queuePtr() { return reinterpret_cast<const void *>(_
 LUTHIER_INLINE_ const void *kernargPtr() { return reinterpret_cast<const void *>(__luthier_launch64(8)); }
 /// The number of the packet in its queue.
 LUTHIER_INLINE_ uint64_t dispatchId() { return __luthier_launch64(9); }
+/// The hostcall buffer that Luthier serves for this queue (luthier/hostcall.h).
+LUTHIER_INLINE_ const void *hostcallBuffer() { return reinterpret_cast<const void *>(__luthier_launch64(10)); }
+/// What Launch::number says on the host.
+LUTHIER_INLINE_ uint64_t launchNumber() { return __luthier_launch64(11); }
 
 } // namespace luthier
 
 #undef LUTHIER_INLINE_
+
+// What luthier/hostcall.h, included after this, calls when no buffer is named.
+#ifdef LUTHIER_HOSTCALL_DEVICE
+#error "luthier/hook.h must be included before luthier/hostcall.h"
+#endif
+#define LUTHIER_HOSTCALL_IN_HOOKS
+#ifndef LUTHIER_HOSTCALL_BUFFER
+#define LUTHIER_HOSTCALL_BUFFER ::luthier::hostcallBuffer()
+#endif

@@ -12,7 +12,7 @@
 //
 // `buffer` is the address of a hostcall buffer that a consumer serves (amd_hostcall.h), the same for all lanes. Without
 // the `On`, it is what LUTHIER_HOSTCALL_BUFFER says when this file is included: by default the buffer that
-// the runtime passes to the kernel as a hidden argument.
+// the runtime passes to the kernel as a hidden argument; in hooks (luthier/hook.h), the one that Luthier serves.
 //
 // Only the lanes that are active call; each gets its own answer. Lanes of a wave share one packet.
 #pragma once
@@ -189,28 +189,22 @@ template <class T> LUTHIER_HOSTCALL_DEVICE Word toWord(T value) {
 struct Value {
   static constexpr unsigned words = 1;
   Word value;
-  template <unsigned> LUTHIER_HOSTCALL_DEVICE Word word() const { return value; }
+  LUTHIER_HOSTCALL_DEVICE void store(Word *to) const { *to = value; }
 };
 
 template <unsigned N> struct Literal {
   static constexpr unsigned words = (N + 7) / 8; ///< N counts the terminating 0
   const char *text;
-
-  template <unsigned At> LUTHIER_HOSTCALL_DEVICE Word byte() const {
-    if constexpr (At < N)
-      return static_cast<Word>(static_cast<unsigned char>(text[At])) << At % 8 * 8;
-    else
-      return 0;
-  }
-  template <unsigned I> LUTHIER_HOSTCALL_DEVICE Word word() const {
-    return byte<I * 8>() | byte<I * 8 + 1>() | byte<I * 8 + 2>() | byte<I * 8 + 3>() | byte<I * 8 + 4>() |
-           byte<I * 8 + 5>() | byte<I * 8 + 6>() | byte<I * 8 + 7>();
+  LUTHIER_HOSTCALL_DEVICE void store(Word *to) const {
+    to[words - 1] = 0;
+    __builtin_memcpy(to, text, N);
   }
 };
 
 struct String {
   static constexpr unsigned words = 0;
   const char *text;
+  LUTHIER_HOSTCALL_DEVICE void store(Word *) const {}
 };
 
 template <class T> LUTHIER_HOSTCALL_DEVICE Value makePart(T value) { return {toWord(value)}; }
@@ -218,15 +212,8 @@ template <unsigned N> LUTHIER_HOSTCALL_DEVICE Literal<N> makePart(Literal<N> lit
 LUTHIER_HOSTCALL_DEVICE String makePart(const char *text) { return {text}; }
 LUTHIER_HOSTCALL_DEVICE String makePart(char *text) { return {text}; }
 
-template <unsigned I, class Part, class... Parts> LUTHIER_HOSTCALL_DEVICE Word wordOf(Part part, Parts... parts) {
-  if constexpr (I < Part::words)
-    return part.template word<I>();
-  else
-    return wordOf<I - Part::words>(parts...);
-}
-
 template <unsigned I, class Part, class... Parts>
-LUTHIER_HOSTCALL_DEVICE const char *stringOf(Part part, Parts... parts) {
+LUTHIER_HOSTCALL_DEVICE const char *stringOf(const Part &part, const Parts &...parts) {
   if constexpr (Part::words != 0)
     return stringOf<I>(parts...);
   else if constexpr (I != 0)
@@ -257,25 +244,19 @@ LUTHIER_HOSTCALL_DEVICE Word sendPacket(Word buffer, Word descriptor, Word count
   return call(buffer, wire::kPrintf, descriptor, w0, w1, w2, w3, w4, w5, w6).first;
 }
 
-template <unsigned I, unsigned To, class... Parts> LUTHIER_HOSTCALL_DEVICE Word wordOrZero(Parts... parts) {
-  if constexpr (I < To)
-    return wordOf<I>(parts...);
-  else
-    return 0;
-}
-
-/// The known words from number `From` to before `To`.
-template <unsigned From, unsigned To, bool End, class... Parts>
-LUTHIER_HOSTCALL_DEVICE Word sendWords(Word buffer, Word descriptor, Parts... parts) {
+/// The known words from number `From` to before `To`. `words` is an array only for the compiler: all indices are
+/// constants, so that it is in registers.
+template <unsigned From, unsigned To, bool End>
+LUTHIER_HOSTCALL_DEVICE Word sendWords(Word buffer, Word descriptor, const Word *words) {
   if constexpr (From == To) {
     return descriptor;
   } else {
     constexpr unsigned count = To - From < wire::message::kWords ? To - From : wire::message::kWords;
-    descriptor = sendPacket(buffer, descriptor, count, End && From + count == To, wordOrZero<From, To>(parts...),
-                            wordOrZero<From + 1, To>(parts...), wordOrZero<From + 2, To>(parts...),
-                            wordOrZero<From + 3, To>(parts...), wordOrZero<From + 4, To>(parts...),
-                            wordOrZero<From + 5, To>(parts...), wordOrZero<From + 6, To>(parts...));
-    return sendWords<From + count, To, End>(buffer, descriptor, parts...);
+    const Word *const w = words + From;
+    descriptor = sendPacket(buffer, descriptor, count, End && From + count == To, w[0], count > 1 ? w[1] : 0,
+                            count > 2 ? w[2] : 0, count > 3 ? w[3] : 0, count > 4 ? w[4] : 0, count > 5 ? w[5] : 0,
+                            count > 6 ? w[6] : 0);
+    return sendWords<From + count, To, End>(buffer, descriptor, words);
   }
 }
 
@@ -309,23 +290,32 @@ LUTHIER_HOSTCALL_DEVICE Word sendString(Word buffer, Word descriptor, const char
 
 /// The message from known word `From` and string `String` on.
 template <unsigned From, unsigned StringNumber, class... Parts>
-LUTHIER_HOSTCALL_DEVICE Word sendMessage(Word buffer, Word descriptor, Parts... parts) {
+LUTHIER_HOSTCALL_DEVICE Word sendMessage(Word buffer, Word descriptor, const Word *words, const Parts &...parts) {
   constexpr unsigned strings = stringCount<Parts...>(), to = wordsBefore<StringNumber, Parts...>();
-  constexpr unsigned words = (0u + ... + Parts::words);
-  descriptor = sendWords < From, to, StringNumber == strings > (buffer, descriptor, parts...);
+  constexpr unsigned all = (0u + ... + Parts::words);
+  descriptor = sendWords < From, to, StringNumber == strings > (buffer, descriptor, words);
   if constexpr (StringNumber < strings) {
-    constexpr bool end = StringNumber + 1 == strings && to == words;
+    constexpr bool end = StringNumber + 1 == strings && to == all;
     descriptor = sendString(buffer, descriptor, stringOf<StringNumber>(parts...), end);
     if constexpr (!end)
-      return sendMessage<to, StringNumber + 1>(buffer, descriptor, parts...);
+      return sendMessage<to, StringNumber + 1>(buffer, descriptor, words, parts...);
   }
   return descriptor;
 }
 
-template <class... Parts> LUTHIER_HOSTCALL_DEVICE int print(const void *buffer, Word stream, Parts... parts) {
+LUTHIER_HOSTCALL_DEVICE void storeParts(Word *) {}
+template <class Part, class... Parts>
+LUTHIER_HOSTCALL_DEVICE void storeParts(Word *to, const Part &part, const Parts &...parts) {
+  part.store(to);
+  storeParts(to + Part::words, parts...);
+}
+
+template <class... Parts> LUTHIER_HOSTCALL_DEVICE int print(const void *buffer, const Parts &...parts) {
   if (!buffer)
     return -1;
-  return static_cast<int>(sendMessage<0, 0>((Word)buffer, Word{wire::message::kBegin}, Value{stream}, parts...));
+  Word words[(0u + ... + Parts::words)];
+  storeParts(words, parts...);
+  return static_cast<int>(sendMessage<0, 0>((Word)buffer, Word{wire::message::kBegin}, words, parts...));
 }
 
 } // namespace detail
@@ -334,14 +324,9 @@ template <class... Parts> LUTHIER_HOSTCALL_DEVICE int print(const void *buffer, 
 /// double).
 template <class... Words>
 LUTHIER_HOSTCALL_DEVICE Answer callOn(const void *buffer, wire::HalfWord service, Words... words) {
-  using namespace detail;
-  constexpr unsigned n = sizeof...(words);
-  static_assert(n <= wire::kWords, "a hostcall has at most eight words");
-  return call((Word)buffer, service, wordOrZero<0, n>(Value{toWord(words)}...),
-              wordOrZero<1, n>(Value{toWord(words)}...), wordOrZero<2, n>(Value{toWord(words)}...),
-              wordOrZero<3, n>(Value{toWord(words)}...), wordOrZero<4, n>(Value{toWord(words)}...),
-              wordOrZero<5, n>(Value{toWord(words)}...), wordOrZero<6, n>(Value{toWord(words)}...),
-              wordOrZero<7, n>(Value{toWord(words)}...));
+  static_assert(sizeof...(words) <= wire::kWords, "a hostcall has at most eight words");
+  const wire::Word w[wire::kWords] = {detail::toWord(words)...};
+  return detail::call((wire::Word)buffer, service, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
 }
 
 /// A string argument of printf that is known when compiling, and so needs no memory.
@@ -351,13 +336,15 @@ template <unsigned N> LUTHIER_HOSTCALL_DEVICE detail::Literal<N> literal(const c
 /// refuses. The format is a string literal; a `char *` argument is a string (for %p, cast it to `void *`).
 template <unsigned N, class... Arguments>
 LUTHIER_HOSTCALL_DEVICE int printfOn(const void *buffer, const char (&format)[N], Arguments... arguments) {
-  return detail::print(buffer, wire::kStdout, detail::Literal<N>{format}, detail::makePart(arguments)...);
+  return detail::print(buffer, detail::Value{wire::kStdout}, detail::Literal<N>{format},
+                       detail::makePart(arguments)...);
 }
 
 /// The same, to the host's stderr.
 template <unsigned N, class... Arguments>
 LUTHIER_HOSTCALL_DEVICE int printErrorOn(const void *buffer, const char (&format)[N], Arguments... arguments) {
-  return detail::print(buffer, wire::kStderr, detail::Literal<N>{format}, detail::makePart(arguments)...);
+  return detail::print(buffer, detail::Value{wire::kStderr}, detail::Literal<N>{format},
+                       detail::makePart(arguments)...);
 }
 
 /// Stops the kernel with a trap (AMDGPUUsage, "Trap Handler ABI": llvm.trap). Not __builtin_trap, which only ends the
@@ -394,7 +381,22 @@ LUTHIER_HOSTCALL_DEVICE int printf(const char (&format)[N], Arguments... argumen
   return printfOn(LUTHIER_HOSTCALL_BUFFER, format, arguments...);
 }
 
+/// What an assertion says; in a hook, to who knows which kernel that is in.
+template <class... Parts> LUTHIER_HOSTCALL_DEVICE void assertionFailed(const void *buffer, Parts... parts) {
+#ifdef LUTHIER_HOSTCALL_IN_HOOKS
+  detail::print(buffer, detail::Value{wire::kAssertion}, literal("%llu %s%s%s"), detail::Value{launchNumber()},
+                parts...);
+#else
+  detail::print(buffer, detail::Value{wire::kStderr}, literal("%s%s%s"), parts...);
+#endif
+  stop();
+}
+
 } // namespace luthier::hostcall
+
+namespace luthier {
+using hostcall::printf;
+}
 
 #define LUTHIER_HOSTCALL_TEXT_(x) #x
 #define LUTHIER_HOSTCALL_TEXT(x) LUTHIER_HOSTCALL_TEXT_(x)
@@ -402,11 +404,10 @@ LUTHIER_HOSTCALL_DEVICE int printf(const char (&format)[N], Arguments... argumen
 /// Says which condition does not hold, and where, on the host's stderr; then stops the kernel.
 #define LUTHIER_ASSERT_ON(buffer, condition)                                                                           \
   do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      ::luthier::hostcall::printErrorOn(buffer, "%s",                                                                  \
-                                        ::luthier::hostcall::literal(__FILE__ ":" LUTHIER_HOSTCALL_TEXT(               \
-                                            __LINE__) ": assertion failed: " #condition "\n"));                        \
-      ::luthier::hostcall::stop();                                                                                     \
-    }                                                                                                                  \
+    if (!(condition))                                                                                                  \
+      ::luthier::hostcall::assertionFailed(                                                                            \
+          buffer, ::luthier::hostcall::literal(__FILE__ ":" LUTHIER_HOSTCALL_TEXT(__LINE__) ": "),                     \
+          ::luthier::hostcall::literal(__func__),                                                                      \
+          ::luthier::hostcall::literal(": assertion failed: " #condition "\n"));                                       \
   } while (false)
 #define LUTHIER_ASSERT(condition) LUTHIER_ASSERT_ON(LUTHIER_HOSTCALL_BUFFER, condition)

@@ -64,6 +64,10 @@ inline constexpr unsigned kWords = 7;  ///< of data, at most
 
 /// The first word of a printf message says where it goes. Then come the format and the arguments, each in whole words;
 /// strings with their terminating 0.
-enum Stream : Word { kStdout = 0, kStderr = 1 };
+enum Stream : Word {
+  kStdout = 0,
+  kStderr = 1,
+  kAssertion = 2, ///< of a hook of Luthier's, whose consumer knows what to add
+};
 
 } // namespace luthier::hostcall::wire

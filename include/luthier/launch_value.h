@@ -1,4 +1,4 @@
-// Values that a wave finds at its start only, and that hooks can be given anywhere.
+// Values of a launch or a wave that hooks can be given anywhere. A wave finds them at its start only.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,19 @@ enum class LaunchValue : uint8_t {
   QueuePtr,
   KernargPtr,
   DispatchId,
+  // No register of the hardware's has these: Luthier's runtime passes them behind the kernel's arguments.
+  HostcallBuffer, ///< of the queue; what Luthier serves, not what the application's runtime does
+  LaunchNumber,   ///< Launch::number
 };
+inline constexpr unsigned kLaunchValues = 12;
 
 /// For people, in the order of the enumeration.
-inline constexpr std::string_view kLaunchValueNames[] = {
-    "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",
-    "workitem_id_z",  "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",   "dispatch_id",
+inline constexpr std::string_view kLaunchValueNames[kLaunchValues] = {
+    "workgroup_id_x", "workgroup_id_y", "workgroup_id_z", "workitem_id_x", "workitem_id_y",   "workitem_id_z",
+    "dispatch_ptr",   "queue_ptr",      "kernarg_ptr",    "dispatch_id",   "hostcall_buffer", "launch_number",
 };
+
+constexpr bool isLaunchArgument(LaunchValue value) { return value >= LaunchValue::HostcallBuffer; }
 
 constexpr bool isWorkitemId(LaunchValue value) {
   return value >= LaunchValue::WorkitemIdX && value <= LaunchValue::WorkitemIdZ;

@@ -46,6 +46,8 @@ struct RunOptions {
   std::string format;
   std::string kernelInclude, kernelExclude;
   std::string iterations;
+  std::string hookOutput;
+  uint32_t hostcallPackets = 0;
   bool strict = false;
 };
 
@@ -156,6 +158,9 @@ Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std:
     LUTHIER_TRY(checkToolOptions(options, runtime, tool));
   if (!options.outputFile.empty())
     settings.output = LUTHIER_TRY(prepareOutput(options.outputFile));
+  if (!options.hookOutput.empty())
+    settings.hookOutput = LUTHIER_TRY(prepareOutput(options.hookOutput));
+  settings.hostcallPackets = options.hostcallPackets;
   return settings;
 }
 
@@ -303,6 +308,17 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
                    "Only these launches of each kernel, counted from 1: 3, 3-7, or 3- for all from there on")
       ->type_name("A-B")
       ->check(validIterations)
+      ->needs(tool);
+  command
+      ->add_option("--hook-output", options->hookOutput,
+                   "Write what hooks print to FILE instead of stdout; names as for -o")
+      ->type_name("FILE")
+      ->needs(tool);
+  command
+      ->add_option("--hostcall-packets", options->hostcallPackets,
+                   "Packets of the buffer that hooks call the host through, per queue (default: as many as\nwaves can "
+                   "be resident; fewer are refused)")
+      ->type_name("N")
       ->needs(tool);
   command
       ->add_flag("--strict", options->strict, "End the application with an error if something cannot be instrumented")

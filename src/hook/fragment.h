@@ -78,6 +78,7 @@ struct Port {
   bool operator==(const Port &) const = default;
 };
 
+using luthier::isLaunchArgument;
 using luthier::isWorkitemId;
 using luthier::kLaunchValueNames;
 using luthier::LaunchValue;

@@ -122,9 +122,19 @@ bool isLastIdle(const Fragment &fragment, const isa::Target &target) {
   return !before.vectorLoads && !before.scalarLoads;
 }
 
+/// AMDGPUUsage, "Trap Handler ABI": llvm.trap, which stops the kernel with an error, as asserts do.
+constexpr int64_t kTrapOfAsserts = 2;
+
+int64_t trapNumber(const Instr &instr) {
+  for (const Operand &operand : instr.operands())
+    if (operand.kind == OperandKind::Immediate || operand.kind == OperandKind::Modifier)
+      return operand.value & 0xff;
+  return -1;
+}
+
 /// Why a fragment cannot have this instruction; null when it can.
 const char *refusal(const Instr &instr) {
-  if (instr.is(Property::EndProgram) || instr.opcode() == Opcode::S_TRAP)
+  if (instr.is(Property::EndProgram) || (instr.opcode() == Opcode::S_TRAP && trapNumber(instr) != kTrapOfAsserts))
     return "would end the wave";
   if (instr.is(Property::Call) || instr.is(Property::IndirectBranch))
     return "calls a function that cannot be inlined";
@@ -170,7 +180,7 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
     // reach memory, and what ignores EXEC must not reach results.
     if (instr.memorySpace() == MemorySpace::Scalar && (instr.is(Property::Load) || instr.is(Property::Store)))
       sideEffects = true;
-    if (instr.is(Property::Message))
+    if (instr.is(Property::Message) || instr.opcode() == Opcode::S_TRAP)
       sideEffects = true;
     if (instr.is(Property::IgnoresExec))
       sideEffects |= std::ranges::any_of(

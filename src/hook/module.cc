@@ -177,11 +177,21 @@ private:
     if (callee->isDeclaration()) {
       if (std::ranges::find(reserved::kAll, view(callee->getName())) != std::end(reserved::kAll))
         return {};
-      return refuse("calls {}, which is not defined in its file", name(*callee));
+      return refuse("calls {}, which is not defined in its file{}", name(*callee), advice(view(callee->getName())));
     }
     if (callee->isVarArg())
       return refuse("calls {}, which takes a variable number of arguments", name(*callee));
     return visit(*callee);
+  }
+
+  /// Clang makes printf and assert of HIP's headers into these.
+  static std::string_view advice(std::string_view symbol) {
+    const bool prints =
+        symbol == "printf" || symbol.starts_with("__ockl_printf") || symbol.starts_with("__ockl_fprintf");
+    const bool asserts = symbol == "__assert_fail" || symbol == "__assertfail";
+    return prints    ? "; luthier::printf of luthier/hostcall.h is for hooks"
+           : asserts ? "; LUTHIER_ASSERT of luthier/hostcall.h is for hooks"
+                     : "";
   }
 
   Result<void> visitConstant(const llvm::Constant &constant) {

@@ -149,7 +149,7 @@ private:
         Slot &slot = slotOf(registerPort(reg), isScalar(reg), 1);
         slot.out |= writes;
       } else if (name == reserved::kLaunch32 || name == reserved::kLaunch64) {
-        if (number > static_cast<uint64_t>(LaunchValue::DispatchId))
+        if (number >= kLaunchValues)
           return refuse(": there is no launch value {}", number);
         const bool vector = isWorkitemId(static_cast<LaunchValue>(number));
         if (wave_ && vector)

@@ -57,7 +57,7 @@ thread_local const Consumer *currentConsumer = nullptr;
 thread_local const void *currentRegistration = nullptr;
 
 int printToStdio(uint64_t stream, const std::string &text) {
-  FILE *const file = stream == wire::kStderr ? stderr : stdout;
+  FILE *const file = stream == wire::kStdout ? stdout : stderr;
   const size_t written = fwrite(text.data(), 1, text.size(), file);
   return written == text.size() ? static_cast<int>(written) : -1;
 }
@@ -66,6 +66,10 @@ int printToStdio(uint64_t stream, const std::string &text) {
 
 Result<std::unique_ptr<Consumer>> Consumer::create(ConsumerOptions options) {
   auto doorbell = LUTHIER_TRY(Doorbell::create(options.doorbell));
+  return create(std::move(options), std::move(doorbell));
+}
+
+Result<std::unique_ptr<Consumer>> Consumer::create(ConsumerOptions options, std::unique_ptr<Doorbell> doorbell) {
   if (!options.services)
     options.services = &Services::global();
   if (!options.onError)

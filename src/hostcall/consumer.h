@@ -43,6 +43,8 @@ class Consumer {
 public:
   /// Errors of all functions have an amd_hostcall_error_t as their code.
   static Result<std::unique_ptr<Consumer>> create(ConsumerOptions options = {});
+  /// With a doorbell of the caller's making; that of the options is not looked at.
+  static Result<std::unique_ptr<Consumer>> create(ConsumerOptions options, std::unique_ptr<Doorbell> doorbell);
   /// Not from a handler that this consumer runs. Nobody else may be in a call to it.
   ~Consumer();
 

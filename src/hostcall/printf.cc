@@ -266,7 +266,7 @@ Result<std::string> formatMessage(std::span<const uint64_t> words) {
 Result<PrintfMessage> formatPrintf(std::span<const uint64_t> message) {
   if (message.empty())
     return makeError("an empty printf message");
-  if (message[0] != wire::kStdout && message[0] != wire::kStderr)
+  if (message[0] > wire::kAssertion)
     return makeError("a printf message for stream {}, which does not exist", message[0]);
   return PrintfMessage{message[0], LUTHIER_TRY(formatMessage(message.subspan(1)))};
 }

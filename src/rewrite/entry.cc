@@ -70,6 +70,8 @@ Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor 
       enable(bits::queuePtr, 2);
       break;
     case LaunchValue::KernargPtr:
+    case LaunchValue::HostcallBuffer:
+    case LaunchValue::LaunchNumber:
       enable(bits::kernargPtr, 2);
       break;
     case LaunchValue::DispatchId:
@@ -116,10 +118,21 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
         return makeError("no vector register is left for a work-item id");
       continue;
     }
-    const unsigned count = widest.initialSgprs(target)[sgprOf(value)].count;
+    const unsigned count = isLaunchArgument(value) ? 2 : widest.initialSgprs(target)[sgprOf(value)].count;
     entry.values_[value] = LUTHIER_TRY(scalars(count, "a launch value"));
   }
   return entry;
+}
+
+std::vector<LaunchArgument> Entry::launchArguments() const {
+  std::vector<LaunchArgument> arguments;
+  uint32_t offset = blockOffset_ + (blocksInArguments_ ? 8 * needs_.launchBlocks : 0);
+  for (LaunchValue value : needs_.values)
+    if (isLaunchArgument(value)) {
+      arguments.push_back({value, offset});
+      offset += 8;
+    }
+  return arguments;
 }
 
 Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
@@ -141,24 +154,35 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   };
   const Reg spare = sgpr((is.total + 1u) & ~1u);
   for (const auto &[value, home] : values_)
-    if (!isWorkitemId(value))
+    if (!isWorkitemId(value) && !isLaunchArgument(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
+  bool loads = false;
+  const auto load = [&](const Home &home, uint32_t offset) {
+    glue.loadPair(code, home.lanes ? spare : home.regs.first, sgpr(is[InitialSgpr::KernargSegmentPtr].first), offset);
+    loads = !home.lanes;
+    if (home.lanes)
+      glue.add(code, GlueOp::WaitScalar);
+    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+      keep(home, half, spare + half);
+  };
   for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
     const Home home = launchBlock(n);
-    const Reg to = home.lanes ? spare : home.regs.first;
     if (blocksInArguments_) {
-      glue.loadPair(code, to, sgpr(is[InitialSgpr::KernargSegmentPtr].first), blockOffset_ + 8 * n);
-      if (home.lanes || n + 1 == needs_.launchBlocks)
-        glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
-    } else
-      for (unsigned half = 0; half < 2; ++half) {
-        glue.literal(code, to + half, 0);
-        literals_.push_back({code.size() - 4, n, half == 1});
-      }
+      load(home, blockOffset_ + 8 * n);
+      continue;
+    }
+    for (unsigned half = 0; half < 2; ++half) {
+      glue.literal(code, (home.lanes ? spare : home.regs.first) + half, 0);
+      literals_.push_back({code.size() - 4, n, half == 1});
+    }
     for (unsigned half = 0; half < 2 && home.lanes; ++half)
       keep(home, half, spare + half);
   }
+  for (const LaunchArgument &argument : launchArguments())
+    load(valueOf(argument.value), argument.offset);
+  if (loads)
+    glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
   if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {
     const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
     glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));

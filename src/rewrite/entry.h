@@ -9,6 +9,7 @@
 #include "object/code_object.h"
 #include "rewrite/glue.h"
 #include "rewrite/register_pool.h"
+#include "rewrite/variant.h"
 
 #include <map>
 #include <set>
@@ -31,6 +32,7 @@ public:
   Home waveRegisters() const { return wave_; }
   Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
   uint32_t launchBlockOffset() const { return blockOffset_; }
+  std::vector<LaunchArgument> launchArguments() const; ///< behind the blocks
 
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
   Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const;

@@ -73,6 +73,8 @@ private:
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
   void relocate(uint32_t insertion, int64_t behind);
+  /// Whether a hook needs what only whoever launches the kernel can know.
+  bool needsRuntime(uint32_t insertion) const;
   Result<void> writeFunctions(Layout &layout, Placer &placer);
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
@@ -193,6 +195,9 @@ Result<void> VariantBuilder::prepareInsertions() {
         }
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
+        if (rewriter_.blocks != LaunchBlocks::Arguments && needsRuntime(n))
+          return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
+                           "answer without Luthier's runtime (luthier run)");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       uint32_t places = 0;
@@ -236,6 +241,15 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
       reads.insert(port.guest);
   reads.erase({Reg::ExecLo, 2});
   return reads;
+}
+
+bool VariantBuilder::needsRuntime(uint32_t n) const {
+  return std::ranges::any_of(
+             prepared_[n].arguments,
+             [](const ResolvedArgument &argument) { return argument.launch && isLaunchArgument(*argument.launch); }) ||
+         std::ranges::any_of(prepared_[n].fragment->fragment->inputs, [](const hook::Port &port) {
+           return port.kind == hook::Port::Kind::Launch && isLaunchArgument(static_cast<LaunchValue>(port.launch));
+         });
 }
 
 /// What the hooks ask for that only the start of a wave can give.
@@ -594,12 +608,16 @@ Result<void> VariantBuilder::finish(Layout &body) {
     variant.launchBlockOffset = entry_->launchBlockOffset();
     descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
   }
+  variant.launchArguments = entry_->launchArguments();
+  if (!variant.launchArguments.empty())
+    descriptor.kernargSize = variant.launchArguments.back().offset + 8;
   if (plantedFault() == Fault::Descriptor)
     descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
-  if (descriptor.kernargSize > metadata_.kernargSegmentSize && !variant.launchBlocks.empty())
+  if (descriptor.kernargSize > metadata_.kernargSegmentSize &&
+      (!variant.launchBlocks.empty() || !variant.launchArguments.empty()))
     variant.metadata.kernargSegmentSize = descriptor.kernargSize;
   if (moreSgprs)
     variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);

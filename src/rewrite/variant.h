@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/module.h"
+#include "luthier/launch_value.h"
 #include "object/code_object.h"
 
 #include <cstdint>
@@ -58,6 +59,12 @@ struct UsedVariable {
   bool operator==(const UsedVariable &) const = default;
 };
 
+/// A value of the launch that the code expects at this offset of the kernel's arguments, in 64 bits.
+struct LaunchArgument {
+  LaunchValue value;
+  uint32_t offset;
+};
+
 struct Resources {
   uint32_t sgprs = 0;    ///< as allocated, special ones included
   uint32_t vgprs = 0;    ///< as allocated; with AccVGPRs where both share a file
@@ -86,6 +93,7 @@ struct Variant {
   /// other from this offset on. None if the rewriter was told to use variables instead.
   std::vector<std::shared_ptr<const hook::HookModule>> launchBlocks;
   uint32_t launchBlockOffset = 0;
+  std::vector<LaunchArgument> launchArguments; ///< behind those
 };
 
 } // namespace luthier::rewrite

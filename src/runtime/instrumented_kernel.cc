@@ -61,6 +61,11 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   loaded->blocks = v.launchBlocks;
   loaded->blockOffset = v.launchBlockOffset;
   loaded->kernargBytes = v.launchBlockOffset + 8 * static_cast<uint32_t>(v.launchBlocks.size());
+  loaded->arguments = v.launchArguments;
+  for (const rewrite::LaunchArgument &argument : v.launchArguments) {
+    loaded->kernargBytes = argument.offset + 8;
+    loaded->callsHost |= argument.value == LaunchValue::HostcallBuffer;
+  }
   variant = std::move(loaded);
   account->instrumented = true;
   return {};

@@ -21,6 +21,8 @@ struct LoadedVariant {
   uint32_t kernargBytes = 0, originalKernargBytes = 0;
   uint32_t blockOffset = 0;
   std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
+  std::vector<rewrite::LaunchArgument> arguments;
+  bool callsHost = false; ///< its hooks do
 
   ~LoadedVariant();
 };

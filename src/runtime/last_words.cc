@@ -102,7 +102,10 @@ EndWaits::~EndWaits() {
 
 void watchForTheEnd() {
   owner = getpid();
-  std::atexit([] { ToolHost::instance().finish({}); });
+  std::atexit([] {
+    ToolHost::instance().finish({});
+    ToolHost::instance().stopCalls(false);
+  });
   if (const auto registerFlush =
           reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush"))) // libluthier-exit.so
     registerFlush(&luthierFlush);

@@ -34,6 +34,7 @@ extern "C" {
 
 [[gnu::visibility("default")]] void OnUnload() {
   runtime::ToolHost::instance().finish({});
+  runtime::ToolHost::instance().stopCalls(true);
   runtime::finishHsaTrace();
   hsa::Interceptor::instance().uninstall();
   hsa::lifetime::noteAllDestroyed();

@@ -42,13 +42,18 @@ ToolHost::Lock::Lock(ToolHost &host) : lock_(host.toolMutex_, std::defer_lock) {
       return;
 }
 
-void ToolHost::fail(const std::string &message) {
+void ToolHost::say(log::Level level, const std::string &message) {
   {
     std::lock_guard lock(messagesMutex_);
     messages_.push_back(message);
   }
   dirty_ = true;
-  log::error("{}", message);
+  if (log::enabled(level))
+    log::write(level, message);
+}
+
+void ToolHost::fail(const std::string &message) {
+  say(log::Level::error, message);
   if (!settings_.strict)
     return;
   log::error("ending the application, as --strict asks");
@@ -58,14 +63,7 @@ void ToolHost::fail(const std::string &message) {
   syscall(SYS_exit_group, 1);
 }
 
-void ToolHost::warn(const std::string &message) {
-  {
-    std::lock_guard lock(messagesMutex_);
-    messages_.push_back(message);
-  }
-  dirty_ = true;
-  log::warn("{}", message);
-}
+void ToolHost::warn(const std::string &message) { say(log::Level::warn, message); }
 
 bool ToolHost::start() {
   if (process_) {
@@ -84,6 +82,9 @@ bool ToolHost::start() {
   if (settings_.tools.empty())
     return false;
   compiler_ = std::make_unique<hook::FragmentCompiler>();
+  calls_.configure({.packets = settings_.hostcallPackets,
+                    .output = settings_.hookOutput,
+                    .say = [this](const std::string &message) { say(log::Level::error, message); }});
   const Lock lock(*this);
   for (const std::string &path : settings_.tools)
     load(path);
@@ -146,6 +147,9 @@ void ToolHost::listen(hsa::Interceptor &interceptor) {
   // Other code may be loaded at the same address next; and what was not known may be known now.
   interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
   interceptor.executableFrozen().subscribe([this](hsa_executable_t) { forget({}); }).keep();
+  interceptor.queueDestroyed()
+      .subscribe([this](const hsa::QueueInfo &queue) { calls_.queueDestroyed(queue.id); })
+      .keep();
 }
 
 bool ToolHost::wanted(const std::string &name, const std::string &symbol) const {
@@ -313,7 +317,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   }
 
   // Memory first: when there is none, the packet must still be as it was.
-  if (!launch->blocks.empty()) {
+  if (!launch->blocks.empty() || !variant.arguments.empty()) {
     const auto prepare = [&]() -> Result<void> {
       launch->kernarg = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
       auto *arguments = launch->kernarg.as<std::byte>();
@@ -325,6 +329,12 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
         LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
         const uint64_t address = block.memory.address();
         memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
+      }
+      for (const auto &[value, offset] : variant.arguments) {
+        const uint64_t word = value == LaunchValue::HostcallBuffer
+                                  ? LUTHIER_TRY(calls_.launch(batch.queue, launch->number, kernel->account->name))
+                                  : launch->number;
+        memcpy(arguments + offset, &word, sizeof word);
       }
       return {};
     };
@@ -366,6 +376,8 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
     dirty_ = true;
   }
+  if (launch->kernel->variant->callsHost)
+    calls_.completed(launch->queue, launch->number);
   const hsa_agent_t agent = launch->kernel->agent;
   for (Launch::Impl::Block &block : launch->blocks)
     memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));
@@ -434,6 +446,11 @@ void ToolHost::writeSnapshot() {
     now = results();
   }
   write(now, false); // without the lock: tools need not wait for the disk
+}
+
+void ToolHost::stopCalls(bool hsaGoes) {
+  if (getpid() == process_ && (hsaGoes || inFlight_ == 0))
+    calls_.stop();
 }
 
 void ToolHost::finish(Ending ending) {

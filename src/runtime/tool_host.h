@@ -11,11 +11,13 @@
 
 #include "hsa/interceptor.h"
 #include "report/report.h"
+#include "runtime/hook_calls.h"
 #include "runtime/instrumented_kernel.h"
 #include "runtime/kernel_view.h"
 #include "runtime/last_words.h"
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
+#include "support/log.h"
 
 #include <atomic>
 #include <chrono>
@@ -59,6 +61,9 @@ public:
   };
   /// The end: tools' last words, and the report. Once; later calls do nothing, and so do forked children.
   void finish(Ending ending);
+  /// After that, when HSA goes, or the process by itself: hooks are not answered any more. A process that exits while
+  /// kernels run leaves it to them.
+  void stopCalls(bool hsaGoes);
   /// Writes what there is, for when the end may come without notice.
   void writeSnapshot();
 
@@ -97,6 +102,8 @@ private:
   bool wanted(const std::string &name, const std::string &symbol) const;
   /// Calls a tool; one that throws is not called again.
   void guarded(LoadedTool &tool, const char *what, const std::function<void()> &call);
+  /// For the user now, and for the report.
+  void say(log::Level level, const std::string &message);
   /// What could not be done. Under `strict`, the end.
   void fail(const std::string &message);
   struct Results {
@@ -111,6 +118,7 @@ private:
   ToolSettings settings_;
   pid_t process_ = 0; ///< that the tools were loaded in
   ToolMemory memory_;
+  HookCalls calls_{memory_};
   HookModules modules_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
 

@@ -27,6 +27,8 @@ constexpr const char *kFormat = "LUTHIER_TOOL_FORMAT";
 constexpr const char *kInclude = "LUTHIER_KERNEL_INCLUDE";
 constexpr const char *kExclude = "LUTHIER_KERNEL_EXCLUDE";
 constexpr const char *kIterations = "LUTHIER_KERNEL_ITERATIONS";
+constexpr const char *kHookOutput = "LUTHIER_HOOK_OUTPUT";
+constexpr const char *kPackets = "LUTHIER_HOSTCALL_PACKETS";
 constexpr const char *kStrict = "LUTHIER_STRICT";
 
 const std::vector<std::string_view> formatNames = {"text", "csv", "json"}; // as in OutputFormat
@@ -139,10 +141,10 @@ Result<void> ToolSettings::validate() const {
       return makeError("{} is an option of a tool that is not loaded ({})", key,
                        names.empty() ? "none is" : fmt::format("loaded: {}", fmt::join(names, ", ")));
   }
-  if (!output.empty()) {
-    if (!output.starts_with('/'))
-      return makeError("'{}' cannot be written to: expected an absolute path", output);
-    LUTHIER_TRY(expandKeys(output));
+  for (const std::string &file : {output, hookOutput}) {
+    if (!file.empty() && !file.starts_with('/'))
+      return makeError("'{}' cannot be written to: expected an absolute path", file);
+    LUTHIER_TRY(expandKeys(file));
   }
   LUTHIER_TRY(checkRegex(kernelInclude, "kernels to include"));
   LUTHIER_TRY(checkRegex(kernelExclude, "kernels to exclude"));
@@ -160,10 +162,12 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
       return makeError("{}: '{}' has no value; expected NAME.option=value", kOptions, line);
     settings.options[line.substr(0, equals)] = line.substr(equals + 1);
   }
-  auto output = expandKeys(env::text(kOutput).value_or(""));
-  if (!output)
-    return output.error().withContext(kOutput);
-  settings.output = *std::move(output);
+  for (const auto &[variable, file] : {std::pair(kOutput, &settings.output), {kHookOutput, &settings.hookOutput}}) {
+    auto expanded = expandKeys(env::text(variable).value_or(""));
+    if (!expanded)
+      return expanded.error().withContext(variable);
+    *file = *std::move(expanded);
+  }
   settings.format = static_cast<OutputFormat>(LUTHIER_TRY(env::choice(kFormat, formatNames, 0)));
   settings.kernelInclude = env::text(kInclude).value_or("");
   settings.kernelExclude = env::text(kExclude).value_or("");
@@ -174,6 +178,12 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
     if (!range)
       return range.error().withContext(kIterations);
     std::tie(settings.firstIteration, settings.lastIteration) = *range;
+  }
+  if (const auto text = env::text(kPackets)) {
+    uint64_t packets = 0;
+    if (!parseNumber(*text, packets) || packets > UINT32_MAX)
+      return makeError("{}: '{}' is no number of packets", kPackets, *text);
+    settings.hostcallPackets = static_cast<uint32_t>(packets);
   }
   settings.strict = LUTHIER_TRY(env::flag(kStrict, false));
   // What is left belongs to tools, their options and the output.
@@ -197,6 +207,8 @@ std::map<std::string, std::string> ToolSettings::toEnvironment() const {
           {kInclude, kernelInclude},
           {kExclude, kernelExclude},
           {kIterations, iterations},
+          {kHookOutput, hookOutput},
+          {kPackets, hostcallPackets ? fmt::format("{}", hostcallPackets) : ""},
           {kStrict, strict ? "1" : ""}};
 }
 

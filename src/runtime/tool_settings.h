@@ -27,7 +27,9 @@ struct ToolSettings {
   std::string kernelInclude, kernelExclude; ///< LUTHIER_KERNEL_INCLUDE, LUTHIER_KERNEL_EXCLUDE: extended regexes
   uint64_t firstIteration = 1;              ///< LUTHIER_KERNEL_ITERATIONS: "A-B", launches of each kernel, from 1
   uint64_t lastIteration = UINT64_MAX;
-  bool strict = false; ///< LUTHIER_STRICT: what cannot be instrumented ends the application with an error
+  std::string hookOutput;       ///< LUTHIER_HOOK_OUTPUT: a file for what hooks print, as `output`; empty: stdout
+  uint32_t hostcallPackets = 0; ///< LUTHIER_HOSTCALL_PACKETS: per queue, for hooks that call the host; 0: as needed
+  bool strict = false;          ///< LUTHIER_STRICT: what cannot be instrumented ends the application with an error
 
   static Result<ToolSettings> fromEnvironment();
   /// The variables that say this. All of them, empty where there is nothing to say: an application may start another

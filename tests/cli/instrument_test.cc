@@ -67,6 +67,12 @@ TEST_F(InstrumentTest, AccountAndListing) {
   EXPECT_EQ(other.output, runLuthier("disasm \"" + kFunctions + "\" --kernel loop_head").output);
 }
 
+TEST_F(InstrumentTest, HooksThatCallTheHostAreRefused) {
+  const Outcome outcome = instrument(kFunctions, "--kernel direct --at 'kernel-exit: print()'");
+  EXPECT_THAT(outcome.output, HasSubstr("1 asked, 0 placed, 1 rejected"));
+  EXPECT_THAT(outcome.output, HasSubstr("it calls the host (printf, assertions)"));
+}
+
 TEST_F(InstrumentTest, WhatIsWrittenRunsAndCounts) {
   ASSERT_EQ(
       instrument(kKernels, "--kernel all --at 'block-entry: count(block_size)' --at 'kernel-exit: flush()'").exitCode,

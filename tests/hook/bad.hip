@@ -12,6 +12,7 @@ LUTHIER_HOOK(lane) uint32_t stack(uint32_t n) {
   return local[n & 63];
 }
 LUTHIER_HOOK(lane) void trap() { __builtin_trap(); }
+LUTHIER_HOOK(lane) void otherTrap() { __asm__ volatile("s_trap 3"); }
 LUTHIER_HOOK(lane) void writesPerWave() { seen += 1; }
 LUTHIER_HOOK(lane) void writesScalar() { luthier::writeSgpr<3>(1); }
 LUTHIER_HOOK(wave) void writesVector() { luthier::writeVgpr<3>(1); }

@@ -210,9 +210,31 @@ TEST(HipHeaders, BeforeAndAfter) {
       const auto fragment = compiler.compile(module, plainRequest(*module, hook.name), target(), 64);
       EXPECT_TRUE(fragment) << fragment.error().message();
     }
-    EXPECT_EQ(module->hooks().size(), 3u);
+    EXPECT_EQ(module->hooks().size(), 4u);
     begin = end + 1;
   }
+}
+
+// Without stack, calls or variables, on every target and for both sizes of waves.
+TEST(Printing, Compiles) {
+  const auto module = load(PRINTING_HOOKS);
+  ASSERT_TRUE(module);
+  FragmentCompiler compiler{{}};
+  for (const Machine &machine : kMachines)
+    for (const Hook &hook : module->hooks()) {
+      SCOPED_TRACE(fmt::format("{} {} {}", machine.name, machine.waveSize, hook.name));
+      const auto fragment =
+          compiler.compile(module, plainRequest(*module, hook.name), target(machine.name), machine.waveSize);
+      ASSERT_TRUE(fragment) << fragment.error().message();
+      const auto asksFor = [&](LaunchValue value) {
+        return std::ranges::any_of((*fragment)->inputs, [&](const Port &port) {
+          return port.kind == Port::Kind::Launch && port.launch == static_cast<uint8_t>(value);
+        });
+      };
+      EXPECT_TRUE(asksFor(LaunchValue::HostcallBuffer)) << hook.name;
+      EXPECT_EQ(asksFor(LaunchValue::LaunchNumber), hook.name == "asserts") << hook.name;
+      EXPECT_FALSE((*fragment)->safeWhenEmpty) << hook.name;
+    }
 }
 
 class Rejected : public testing::Test {
@@ -236,6 +258,7 @@ protected:
 TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("stack"), HasSubstr("hook stack needs a stack of 272 bytes"));
   EXPECT_THAT(reason("trap"), HasSubstr("hook trap would end the wave"));
+  EXPECT_THAT(reason("otherTrap"), HasSubstr("hook otherTrap would end the wave"));
   EXPECT_THAT(reason("writesPerWave"), HasSubstr("hook writesPerWave runs per lane and cannot write seen"));
   EXPECT_THAT(reason("writesScalar"), HasSubstr("hook writesScalar runs per lane and cannot write s3"));
   EXPECT_THAT(reason("writesVector"), HasSubstr("hook writesVector runs once per wave and cannot write v3"));

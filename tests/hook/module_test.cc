@@ -99,6 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
     Hooks, Refused,
     testing::Values(Refusal{"lds", "hook hook uses LDS"}, Refusal{"recursion", "hook hook calls itself through helper"},
                     Refusal{"undefined_function", "hook hook calls helper, which is not defined"},
+                    Refusal{"printf", "which is not defined in its file; luthier::printf of luthier/hostcall.h is for"},
                     Refusal{"undefined_variable", "hook hook uses elsewhere, which is not defined"},
                     Refusal{"aggregate", "hook hook: parameter 0"},
                     Refusal{"huge_aggregate", "hook hook: parameter 0 is passed"},

@@ -17,6 +17,9 @@ __device__ uint32_t helper(uint32_t n) { return n < 2 ? n : helper(n - 1) + help
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
 #elif defined CASE_undefined_function
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
+#elif defined CASE_printf
+extern "C" __device__ int printf(const char *, ...);
+LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return printf("%u\n", n); }
 #elif defined CASE_undefined_variable
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return elsewhere + n; }
 #elif defined CASE_aggregate

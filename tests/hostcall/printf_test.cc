@@ -1,4 +1,5 @@
 #include "hostcall/printf.h"
+#include "luthier/hostcall_layout.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -189,8 +190,10 @@ TEST(Printf, StreamComesFirst) {
   ASSERT_TRUE(message);
   EXPECT_EQ(message->stream, 1u);
   EXPECT_EQ(message->text, "x3");
-  words[0] = 2;
-  EXPECT_THAT(formatPrintf(words).error().message(), HasSubstr("stream 2"));
+  words[0] = wire::kAssertion;
+  EXPECT_TRUE(formatPrintf(words));
+  words[0] = 3;
+  EXPECT_THAT(formatPrintf(words).error().message(), HasSubstr("stream 3"));
   EXPECT_FALSE(formatPrintf({}));
 }
 

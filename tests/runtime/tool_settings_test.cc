@@ -51,6 +51,8 @@ TEST_F(Settings, ThereAndBack) {
   said.kernelExclude = "c$";
   said.firstIteration = 2;
   said.lastIteration = 5;
+  said.hookOutput = "/tmp/printed 1.txt";
+  said.hostcallPackets = 4096;
   said.strict = true;
   ASSERT_TRUE(said.validate());
   for (const auto &[name, value] : said.toEnvironment())
@@ -65,6 +67,8 @@ TEST_F(Settings, ThereAndBack) {
   EXPECT_EQ(heard->kernelExclude, said.kernelExclude);
   EXPECT_EQ(heard->firstIteration, said.firstIteration);
   EXPECT_EQ(heard->lastIteration, said.lastIteration);
+  EXPECT_EQ(heard->hookOutput, said.hookOutput);
+  EXPECT_EQ(heard->hostcallPackets, said.hostcallPackets);
   EXPECT_EQ(heard->strict, said.strict);
 
   // Defaults wipe out what an outer run has set.
@@ -99,6 +103,9 @@ TEST_F(Settings, ErrorsNameTheVariable) {
   EXPECT_THAT(errorWith("LUTHIER_KERNEL_INCLUDE", "("), HasSubstr("LUTHIER_KERNEL_INCLUDE: '(' is no regular"));
   EXPECT_THAT(errorWith("LUTHIER_KERNEL_EXCLUDE", "["), HasSubstr("LUTHIER_KERNEL_EXCLUDE: '[' is no regular"));
   EXPECT_THAT(errorWith("LUTHIER_KERNEL_ITERATIONS", "5-2"), HasSubstr("LUTHIER_KERNEL_ITERATIONS: '5-2' is no range"));
+  EXPECT_THAT(errorWith("LUTHIER_HOOK_OUTPUT", "relative.txt"), HasSubstr("'relative.txt' cannot be written to"));
+  EXPECT_THAT(errorWith("LUTHIER_HOSTCALL_PACKETS", "many"),
+              HasSubstr("LUTHIER_HOSTCALL_PACKETS: 'many' is no number of packets"));
   EXPECT_THAT(errorWith("LUTHIER_STRICT", "maybe"), HasSubstr("LUTHIER_STRICT is 'maybe'"));
 }
 
