@@ -1,0 +1,68 @@
+// One run of Rewriter::rewrite(), step by step: looks at what is asked for, plans the entry, writes the functions with
+// the hooks in them, and says what the new kernel needs (variant_finish.cc).
+#pragma once
+
+#include "rewrite/entry.h"
+#include "rewrite/function_writer.h"
+#include "rewrite/rewriter_impl.h"
+
+namespace luthier::rewrite {
+
+class VariantBuilder {
+public:
+  /// `refused`: reasons why insertions are not to be tried, by number; empty for the others.
+  VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions,
+                 const std::vector<std::string> &refused)
+      : rewriter_(rewriter), object_(rewriter.object), target_(object_.target()), kernel_(kernel),
+        insertions_(insertions), refused_(refused) {}
+
+  Result<Rewrite> build();
+
+private:
+  Result<void> prepareInsertions();
+  Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
+  EntryNeeds entryNeeds();
+  Result<void> planEntry();
+  Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
+  void relocate(uint32_t insertion, int64_t behind);
+  /// Whether a hook needs what only whoever launches the kernel can know.
+  bool needsRuntime(uint32_t insertion) const;
+  Result<void> writeFunctions(Layout &layout, Placer &placer);
+  Result<void> finish(Layout &layout);
+  uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
+  RegSet touched() const;
+  RegSet guestReads(uint32_t insertion) const;
+  Resources resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
+                      uint64_t code) const;
+
+  Rewriter::Impl &rewriter_;
+  const object::CodeObject &object_;
+  const isa::Target &target_;
+  const object::Symbol &kernel_;
+  std::span<const Insertion> insertions_;
+  const std::vector<std::string> &refused_;
+
+  /// What an insertion needs to be turned into code.
+  struct Prepared {
+    const PreparedFragment *fragment = nullptr;
+    std::vector<ResolvedArgument> arguments;
+  };
+
+  Rewrite result_;
+  std::vector<const analysis::Function *> functions_;
+  std::vector<FunctionPoints> points_;
+  std::vector<Prepared> prepared_;
+  analysis::Allocation allocation_;
+  object::KernelDescriptor descriptor_;
+  object::KernelMetadata metadata_;
+  Rewriter::Impl::PerWaveSize *tools_ = nullptr;
+  std::optional<RegisterPool> pool_;
+  std::optional<Entry> entry_;
+  SpillArea spill_;
+  bool calls_ = false, open_ = false;
+  std::vector<std::shared_ptr<const hook::HookModule>> blockModules_;
+  std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> waveOffsets_; ///< of per-wave variables, in dwords
+  Layout *layout_ = nullptr;
+};
+
+} // namespace luthier::rewrite

@@ -1,0 +1,125 @@
+// The end of a rewriting: entry and code in one piece, and descriptor and metadata that say what it needs.
+#include "rewrite/testing.h"
+#include "rewrite/variant_builder.h"
+
+#include <algorithm>
+
+namespace luthier::rewrite {
+
+namespace {
+
+constexpr uint32_t kBranch = 0xbf820000; ///< s_branch up to gfx10
+constexpr uint32_t kBranchGfx11 = 0xbfa00000;
+
+} // namespace
+
+Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
+                                    uint64_t code) const {
+  const isa::ResourceUse use{.waveSize = descriptor.waveSize(target_),
+                             .vgprs = counts.vgprs,
+                             .accVgprs = counts.accVgprs,
+                             .sgprs = std::min<unsigned>(descriptor.sgprs(target_), target_.sgprs), // without rounding
+                             .ldsBytes = descriptor.groupSegmentSize,
+                             .workgroupSize = 0};
+  return {.sgprs = descriptor.sgprs(target_),
+          .vgprs = descriptor.vgprs(target_),
+          .accVgprs = counts.accVgprs,
+          .scratch = descriptor.privateSegmentSize,
+          .kernarg = descriptor.kernargSize,
+          .codeBytes = code,
+          .wavesPerSimd = isa::occupancy(target_, use).wavesPerSimd};
+}
+
+Result<void> VariantBuilder::finish(Layout &body) {
+  Variant &variant = result_.variant;
+  const bool spills = spill_.slots != 0;
+  object::KernelDescriptor descriptor = descriptor_;
+  const CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
+  Layout::Result laid = LUTHIER_TRY(body.finish(target_.major >= 11 ? kBranchGfx11 : kBranch));
+
+  const uint64_t shift = entry.size();
+  variant.code.assign(entry.bytes().begin(), entry.bytes().end());
+  variant.code.insert(variant.code.end(), laid.code.begin(), laid.code.end());
+  if (shift)
+    variant.ranges.push_back({CodeRange::Kind::Entry, 0, shift, kernel_.address, UINT32_MAX});
+  for (CodeRange range : laid.ranges) {
+    range.offset += shift;
+    variant.ranges.push_back(range);
+  }
+  for (const Entry::BlockLiteral &literal : entry_->blockLiterals())
+    variant.relocations.push_back(
+        {.offset = literal.offset,
+         .high = literal.high,
+         .base = CodeRelocation::Base::Variable,
+         .variable = variableNumber(blockModules_[literal.block], UsedVariable::kLaunchBlock)});
+  for (CodeRelocation relocation : laid.relocations) {
+    relocation.offset += shift;
+    variant.relocations.push_back(relocation);
+  }
+  for (size_t n = 0; n < variant.functions.size(); ++n) {
+    NewFunction &function = variant.functions[n];
+    const uint64_t begin = n ? laid.labels[function.offset] + shift : 0;
+    function.offset = begin;
+    if (n)
+      variant.functions[n - 1].size = begin - variant.functions[n - 1].offset;
+  }
+  variant.functions.back().size = variant.code.size() - variant.functions.back().offset;
+
+  // Resources: the descriptor and the note say the same.
+  const RegisterPool::Counts counts = pool_->counts();
+  const uint32_t specials = target_.major >= 10 ? 0 : 6;
+  const bool moreSgprs = target_.major < 10 && counts.sgprs > pool_->original().sgprs;
+  const uint32_t sgprs = std::max(descriptor_.sgprs(target_), moreSgprs ? counts.sgprs + specials : 0);
+  LUTHIER_TRY(descriptor.setSgprs(target_, sgprs));
+  uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file
+  if (!target_.unifiedVgprs)
+    vgprs = std::max({vgprs, counts.vgprs, counts.accVgprs});
+  else if (counts.vgprs > allocation_.vgprs || counts.accVgprs > allocation_.accVgprs) {
+    const uint32_t offset = (counts.vgprs + isa::kAccumOffsetGranule - 1) & ~(isa::kAccumOffsetGranule - 1);
+    LUTHIER_TRY(descriptor.setAccumOffset(std::max(offset, descriptor_.accumOffset())));
+    vgprs = std::max(vgprs, descriptor.accumOffset() + counts.accVgprs);
+  }
+  LUTHIER_TRY(descriptor.setVgprs(target_, vgprs));
+  if (spills)
+    descriptor.privateSegmentSize = spill_.base + spill_.slots * 4;
+  if (!blockModules_.empty() && rewriter_.blocks == LaunchBlocks::Arguments) {
+    variant.launchBlocks = blockModules_;
+    variant.launchBlockOffset = entry_->launchBlockOffset();
+    descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
+  }
+  variant.launchArguments = entry_->launchArguments();
+  if (!variant.launchArguments.empty())
+    descriptor.kernargSize = variant.launchArguments.back().offset + 8;
+  if (plantedFault() == Fault::Descriptor)
+    descriptor = descriptor_;
+  variant.descriptor = descriptor;
+  variant.metadata = metadata_;
+  variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
+  if (descriptor.kernargSize > metadata_.kernargSegmentSize &&
+      (!variant.launchBlocks.empty() || !variant.launchArguments.empty()))
+    variant.metadata.kernargSegmentSize = descriptor.kernargSize;
+  if (moreSgprs)
+    variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
+  variant.metadata.vgprCount =
+      std::max(metadata_.vgprCount,
+               target_.unifiedVgprs && counts.accVgprs ? descriptor.accumOffset() + counts.accVgprs : counts.vgprs);
+  if (variant.metadata.agprCount)
+    variant.metadata.agprCount = std::max(*metadata_.agprCount, counts.accVgprs);
+
+  uint64_t originalBytes = 0;
+  for (const analysis::Function *function : functions_)
+    originalBytes += function->symbol().size;
+  variant.before = resources(descriptor_, pool_->original(), originalBytes);
+  variant.after = resources(descriptor, counts, variant.code.size());
+  const unsigned waveSize = descriptor.waveSize(target_);
+  const isa::ResourceUse registers{.waveSize = waveSize,
+                                   .vgprs = counts.vgprs,
+                                   .accVgprs = counts.accVgprs,
+                                   .sgprs = 0, // all that there are fit, whatever the workgroup
+                                   .ldsBytes = 0,
+                                   .workgroupSize = 0};
+  variant.largestWorkgroup = isa::occupancy(target_, registers).wavesPerSimd * target_.simdsPerComputeUnit * waveSize;
+  return {};
+}
+
+} // namespace luthier::rewrite
