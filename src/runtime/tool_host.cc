@@ -352,6 +352,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
 }
 
 void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
+  const OnRuntimesThread here;
   launch->begin = completion.begin;
   launch->end = completion.end;
   for (Launch::Impl::Block &block : launch->blocks)

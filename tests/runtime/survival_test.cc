@@ -166,9 +166,6 @@ TEST(Survival, ThrowsInTheMiddle) {
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
-      // On ROCr's thread, destructors of ROCr and HIP would run below others that are still at work.
-      if (how == std::string("exit") && where == std::string("finished"))
-        continue;
       const ToolRun ended = run({.tools = {kTool},
                                  .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
                                             "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
@@ -182,6 +179,24 @@ TEST(Survival, ToolEndsTheProcess) {
         EXPECT_EQ(ended.outcome.exitCode, 7);
       EXPECT_LT(ended.outcome.seconds, 60);
       expectCounts(ended, where == std::string("finished") ? 3 : where == std::string("exit") ? kLaunches : 0);
+    }
+}
+
+// On ROCr's thread, destructors of ROCr and HIP must not run below others that are still at work. What the application
+// has printed is printed.
+TEST(Survival, ToolExitsOnRocrsThread) {
+  for (unsigned round = 0; round < 3; ++round)
+    for (const char *after : {"1", "9", "20"}) { // the last one: while the application ends, too
+      const ToolRun ended = run(
+          {.tools = {kTool},
+           .options = std::string("launch_count.in=finished\nlaunch_count.how=exit\nlaunch_count.after=") + after},
+          ends("print"));
+      EXPECT_EQ(ended.outcome.signal, 0) << ended.errors;
+      // Either exit may be the one that counts.
+      EXPECT_THAT(ended.outcome.exitCode, testing::AnyOf(7, 6)) << ended.errors;
+      EXPECT_THAT(ended.outcome.output, HasSubstr("not flushed"));
+      EXPECT_LT(ended.outcome.seconds, 60);
+      expectCounts(ended, (std::stoul(after) - 1) / 2 - (after == std::string("1") ? 0 : 1));
     }
 }
 
