@@ -234,6 +234,37 @@ TEST(Survival, NoMemoryForVariables) {
   EXPECT_EQ(strict.outcome.exitCode, 1);
 }
 
+// Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run as they were.
+TEST(Survival, WorkgroupsTooLargeForTheHooks) {
+  const std::vector<std::string> program = {TEST_PROGRAMS "/workgroups"};
+  const Folder folder;
+  const std::string stats = folder / "stats.json";
+  const ToolRun plain = run({.runOptions = {"--stats", stats}}, program), counted = run({.tools = {kTool}}, program);
+  EXPECT_EQ(plain.outcome.exitCode, 0);
+  expectSame(counted, plain);
+  const auto account = counted.account("mark");
+  EXPECT_EQ(account["launches"], 4);
+  EXPECT_EQ(account["launches_instrumented"], 2);
+  EXPECT_EQ(account["vgprs"]["before"], 128);
+  EXPECT_GT(account["vgprs"]["after"], 128);
+  std::vector<uint64_t> truth; // of workgroups that fit
+  const auto executed = nlohmann::json::parse(readFile(stats));
+  for (const auto &dispatch : executed["dispatches"])
+    if (dispatch["kernel"].get<std::string>().find("mark") != std::string::npos && dispatch["workgroup"][0] != 1024)
+      truth.push_back(dispatch["wave_instructions"]);
+  const auto counts = counted.counts();
+  ASSERT_TRUE(counts.contains("mark")) << counted.report;
+  EXPECT_THAT(truth, SizeIs(2));
+  EXPECT_THAT(counts.at("mark"), testing::UnorderedElementsAreArray(truth));
+  constexpr const char *kWhy = "with workgroups of 1024 work-items run as they were: with its hooks there is room for";
+  EXPECT_THAT(counted.errors, HasSubstr(kWhy));
+  EXPECT_THAT(counted.json()["account"]["messages"].dump(), HasSubstr(kWhy));
+
+  const ToolRun strict = run({.tools = {kTool}, .strict = true}, program);
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_THAT(strict.errors, HasSubstr(kWhy));
+}
+
 // Where the report cannot be written, the application still runs.
 TEST(Survival, NoPlaceForTheReport) {
   const ToolRun plain = run({}, ends("return"));
