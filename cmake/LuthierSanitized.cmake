@@ -33,7 +33,7 @@ function(luthier_sanitized_hip_program target program source)
   add_custom_command(OUTPUT ${program}
     COMMAND ${CMAKE_CXX_COMPILER} -x hip --offload-arch=gfx90a -mcode-object-version=4 --rocm-device-lib-path=${LUTHIER_DEVICE_LIBS} -std=c++17
       -O1 -g -fsanitize=${LUTHIER_SANITIZE} -fno-gpu-sanitize -Wno-unused-result -I${PROJECT_SOURCE_DIR}/samples ${source}
-      -x c++ ${alloc} -x none -Wl,--export-dynamic-symbol=aligned_alloc -o ${program} -lamdhip64
+      -x c++ ${alloc} -Wl,--export-dynamic-symbol=aligned_alloc -o ${program} -lamdhip64
     DEPENDS ${source} ${alloc} ${PROJECT_SOURCE_DIR}/samples/sample.h COMMENT "Building ${program} under a sanitizer" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
 endfunction()

@@ -208,7 +208,7 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
   result->executable = code->executable();
   result->agent = code->agent();
   if (!wanted(account.name, account.symbol))
-    return skip("left out, as asked");
+    return skip(report::kLeftOut);
 
   std::shared_ptr<ObjectView> &object = objects_[code->number()];
   if (!object) {
