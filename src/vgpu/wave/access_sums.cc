@@ -29,32 +29,40 @@ void AccessSums::write(const Observation &observation) const {
 }
 
 WaveAccessSums::~WaveAccessSums() {
-  for (const auto &[inst, rows] : rows_)
+  for (const auto &[inst, known] : known_)
     for (const bool second : {false, true})
-      if (const AccessSums::Row &row = second ? rows.second : rows.first; row.operands)
-        sums_.merge({rows.pc, second}, row);
+      if (const AccessSum &sum = second ? known.second : known.first; sum.executed)
+        observation_.accessSums.merge({known.pc, second}, {known.operands, sum});
 }
 
-void WaveAccessSums::before(const Wave &w, const Operands &o) {
+WaveAccessSums::Known &WaveAccessSums::know(const Wave &w, const Inst *inst) {
+  Recent &recent = recent_[reinterpret_cast<uintptr_t>(inst) / sizeof(Inst) % recent_.size()];
+  if (recent.inst == inst)
+    return *recent.known;
+  const auto [it, isNew] = known_.try_emplace(inst);
+  if (isNew)
+    it->second = {w.pc(inst), &observation_.operands.of(w, inst), {}, {}};
+  recent = {inst, &it->second};
+  return it->second;
+}
+
+void WaveAccessSums::before(const Wave &w, const Inst *inst) {
+  current_ = &know(w, inst);
   mask_ = 0;
-  if (o.space == MemorySpace::None)
+  const Operands &o = *current_->operands;
+  if (!o.memory)
     return;
   addresses_ = addressesOf(w, o);
   if (!addresses_.first.empty())
     mask_ = o.space == MemorySpace::Scalar ? 1 : w.exec();
 }
 
-void WaveAccessSums::after(const Wave &w, const Inst *inst, const Operands &o) {
+void WaveAccessSums::after() {
   if (!mask_) // no memory, or no lane
     return;
-  Rows &rows = rows_[inst];
-  rows.pc = w.pc(inst);
-  rows.first.operands = &o;
-  rows.first.sum.add(mask_, addresses_.first.data());
-  if (addresses_.second.empty())
-    return;
-  rows.second.operands = &o;
-  rows.second.sum.add(mask_, addresses_.second.data());
+  current_->first.add(mask_, addresses_.first.data());
+  if (!addresses_.second.empty())
+    current_->second.add(mask_, addresses_.second.data());
 }
 
 } // namespace luthier::vgpu

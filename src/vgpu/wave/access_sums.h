@@ -5,6 +5,7 @@
 #include "support/access_sum.h"
 #include "vgpu/wave/operands.h"
 
+#include <array>
 #include <map>
 #include <mutex>
 #include <unordered_map>
@@ -33,23 +34,33 @@ private:
   std::map<Key, Row> rows_;
 };
 
-/// Adds up the accesses of one wave.
+/// Adds up the accesses of one wave. Programs with tens of millions of them are watched, so most instructions must take
+/// no more than a look into a small table.
 class WaveAccessSums {
 public:
-  explicit WaveAccessSums(AccessSums &sums) : sums_(sums) {}
+  explicit WaveAccessSums(Observation &observation) : observation_(observation) {}
   ~WaveAccessSums();
-  void before(const Wave &w, const Operands &operands);
-  void after(const Wave &w, const Inst *inst, const Operands &operands);
+  void before(const Wave &w, const Inst *inst);
+  void after();
 
 private:
-  struct Rows {
+  struct Known {
     uint64_t pc = 0;
-    AccessSums::Row first, second;
+    const Operands *operands = nullptr;
+    AccessSum first, second;
   };
-  AccessSums &sums_;
-  Addresses addresses_; ///< of the instruction being executed
+  Known &know(const Wave &w, const Inst *inst);
+
+  Observation &observation_;
+  Known *current_ = nullptr; ///< the instruction being executed
+  Addresses addresses_;
   uint64_t mask_ = 0;
-  std::unordered_map<const Inst *, Rows> rows_;
+  std::unordered_map<const Inst *, Known> known_;
+  struct Recent {
+    const Inst *inst = nullptr;
+    Known *known = nullptr;
+  };
+  std::array<Recent, 512> recent_; ///< by address of the instruction
 };
 
 } // namespace luthier::vgpu

@@ -39,7 +39,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
 WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : observation_(observation) {
   if (observation.trace && observation.trace->wantsWave(waveNumber)) {
     if (observation.trace->content() == TraceContent::AccessSums)
-      sums_ = std::make_unique<WaveAccessSums>(observation.accessSums);
+      sums_ = std::make_unique<WaveAccessSums>(observation);
     else
       tracer_ = std::make_unique<WaveTracer>(observation, waveNumber);
   }
@@ -54,15 +54,15 @@ WaveObserver::~WaveObserver() = default;
 bool WaveObserver::before(Wave &w, const Inst *inst) {
   if (poisoner_)
     poisoner_->before(w, inst);
-  if (!waits_ && !tracer_ && !sums_)
+  if (sums_)
+    sums_->before(w, inst);
+  if (!waits_ && !tracer_)
     return true;
   operands_ = &observation_.operands.of(w, inst);
   if (waits_ && !waits_->before(w, inst, *operands_))
     return false;
   if (tracer_)
     tracer_->before(w, inst, *operands_);
-  if (sums_)
-    sums_->before(w, *operands_);
   return true;
 }
 
@@ -70,7 +70,7 @@ void WaveObserver::after(Wave &w, const Inst *inst) {
   if (tracer_)
     tracer_->after(w, inst, *operands_);
   if (sums_ && w.stop != Stop::Fault)
-    sums_->after(w, inst, *operands_);
+    sums_->after();
   if (waits_ && w.stop != Stop::Fault)
     waits_->after(w, inst, *operands_);
 }

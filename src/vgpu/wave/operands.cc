@@ -159,6 +159,7 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
   const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
   const auto each = [&](std::vector<uint64_t> &to, auto &&address) {
+    to.reserve(w.lanes);
     for (unsigned lane = 0; lane < w.lanes; ++lane)
       to.push_back(address(lane));
   };
