@@ -10,6 +10,7 @@ function(luthier_sanitized_build sanitizer)
     CMAKE_ARGS -DLUTHIER_SANITIZE=${sanitizer} -DLUTHIER_WERROR=${LUTHIER_WERROR} -DLUTHIER_VGPU_LEVELS=base
       -DLUTHIER_BUILD_SAMPLES=OFF -DLUTHIER_BUILD_BENCH=OFF -DCMAKE_BUILD_TYPE=${CMAKE_BUILD_TYPE}
       -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+      -DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
     BUILD_COMMAND ${CMAKE_COMMAND} --build <BINARY_DIR> --target sanitized_tests
     INSTALL_COMMAND ""
     BUILD_ALWAYS ON
@@ -26,12 +27,14 @@ endfunction()
 function(luthier_sanitized_hip_program target program source)
   find_path(LUTHIER_DEVICE_LIBS ockl.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode REQUIRED)
   cmake_path(ABSOLUTE_PATH source)
+  set(alloc ${PROJECT_SOURCE_DIR}/tests/sanitized_alloc.cc)
   cmake_path(GET program PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${program}
     COMMAND ${CMAKE_CXX_COMPILER} -x hip --offload-arch=gfx90a -mcode-object-version=4 --rocm-device-lib-path=${LUTHIER_DEVICE_LIBS} -std=c++17
-      -O1 -g -fsanitize=${LUTHIER_SANITIZE} -fno-gpu-sanitize -Wno-unused-result -I${PROJECT_SOURCE_DIR}/samples ${source} -o ${program} -lamdhip64
-    DEPENDS ${source} ${PROJECT_SOURCE_DIR}/samples/sample.h COMMENT "Building ${program} under a sanitizer" VERBATIM)
+      -O1 -g -fsanitize=${LUTHIER_SANITIZE} -fno-gpu-sanitize -Wno-unused-result -I${PROJECT_SOURCE_DIR}/samples ${source}
+      -x c++ ${alloc} -Wl,--export-dynamic-symbol=aligned_alloc -o ${program} -lamdhip64
+    DEPENDS ${source} ${alloc} ${PROJECT_SOURCE_DIR}/samples/sample.h COMMENT "Building ${program} under a sanitizer" VERBATIM)
   add_custom_target(${target} DEPENDS ${program})
 endfunction()
 

@@ -164,6 +164,8 @@ public:
   uint64_t objectNumber() const; ///< of the code object that it is in, counted from 1 in the order of loading
   std::string objectUri() const; ///< where that came from
   KernelResources resources() const;
+  /// In which of the tool's ways it is, or is to be, instrumented (Tool::variant); 0 unless the tool has several.
+  unsigned variant() const;
   /// Itself first, then all functions that it can reach.
   std::span<const Function> functions() const;
   /// Of its own code.
@@ -176,6 +178,22 @@ public:
 private:
   friend struct ToolAccess;
   Impl *impl_;
+};
+
+/// Code that ROCr has loaded for a GPU: a file with kernels.
+class LUTHIER_API CodeObject {
+public:
+  uint64_t number() const; ///< counted from 1 in the order of loading, as Kernel::objectNumber
+  std::string uri() const; ///< where it came from
+  std::string target() const;
+  /// Names of its kernels, as in the source. The file is read when this, or `target`, is first asked for.
+  std::vector<std::string> kernels() const;
+
+  struct Impl;
+  explicit CodeObject(const Impl &impl) : impl_(&impl) {}
+
+private:
+  const Impl *impl_;
 };
 
 /// A point of a kernel, to call hooks at. Several calls at one point happen in this order.
@@ -327,8 +345,14 @@ public:
 
   /// Before anything else; options have been read.
   virtual void start() {}
+  /// When the application has loaded code, most of which is never launched.
+  virtual void loaded(const CodeObject &object) {}
   /// Once per kernel, when it is launched first: which hooks go where. Without any, the kernel runs as it is.
   virtual void instrument(Kernel &kernel, Site at) = 0;
+  /// A kernel can be instrumented in several ways, and each launch be run in another one: `instrument` is called once
+  /// for each number that is returned here, with that as Kernel::variant(). Asked before `launch`, about kernels that
+  /// have hooks in variant 0.
+  virtual unsigned variant(const Launch &launch) { return 0; }
   /// Before each launch of an instrumented kernel.
   virtual Decision launch(Launch &launch) { return Decision::Instrumented; }
   /// After each launch of an instrumented kernel, run instrumented or not.

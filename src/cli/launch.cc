@@ -167,6 +167,8 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set["LUTHIER_VGPU_TRACE_KERNEL"] = run.traceKernel;
   if (!run.traceWave.empty())
     set["LUTHIER_VGPU_TRACE_WAVE"] = run.traceWave;
+  if (run.traceSums)
+    set["LUTHIER_VGPU_TRACE_SUMS"] = "1";
   if (run.strictWaits)
     set["LUTHIER_VGPU_STRICT_WAITS"] = "1";
   if (run.poisonSeed)

@@ -41,6 +41,7 @@ struct VirtualRun {
   std::optional<std::filesystem::path> traceFile = {}; // absolute
   std::string traceKernel = {};                        // a regular expression; empty: all
   std::string traceWave = {};                          // "N" or "A-B"; empty: all
+  bool traceSums = false;
   bool strictWaits = false;
   std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
 };

@@ -37,6 +37,7 @@ struct RunOptions {
   std::string traceFile;
   std::string traceKernel;
   std::string traceWave;
+  bool traceSums = false;
   bool strictWaits = false;
   std::optional<uint64_t> poisonSeed;
   std::string trace;
@@ -202,6 +203,7 @@ Result<void> prepare(const RunOptions &options) {
     run.traceFile = LUTHIER_TRY(createStatsFile(options.traceFile));
   run.traceKernel = options.traceKernel;
   run.traceWave = options.traceWave;
+  run.traceSums = options.traceSums;
   run.strictWaits = options.strictWaits;
   run.poisonSeed = options.poisonSeed;
   return setEnvironment(LUTHIER_TRY(virtualEnvironment(run, currentEnvironment())));
@@ -261,6 +263,11 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   command->add_option("--trace-wave", options->traceWave, "Trace only this wave of each grid, or a range of them: 4-7")
       ->type_name("N|A-B")
       ->check(validWaves)
+      ->needs(trace);
+  command
+      ->add_flag("--trace-sums", options->traceSums,
+                 "Instead of every instruction, trace for each that accesses memory how often and where it\ndid so in "
+                 "a dispatch, added up")
       ->needs(trace);
   command->add_flag("--strict-waits", options->strictWaits,
                     "Stop a kernel that uses a loaded value before s_waitcnt says that it has arrived");

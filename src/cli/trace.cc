@@ -1,9 +1,10 @@
-// `luthier trace dump FILE`: what the tool mem_trace wrote, for people and for scripts.
+// `luthier trace dump FILE`: what the tool mem_trace wrote, for people and for scripts. `luthier trace sum FILE`: the same added up.
 //
 // A trace may be larger than memory: it is mapped, read once from front to back, and printed as it is read.
 
 #include <bit>
 #include <iostream>
+#include <map>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "object/mapped_file.h"
 #include "report/csv.h"
 #include "report/mem_trace_format.h"
+#include "support/access_sum.h"
 #include "support/log.h"
 
 namespace luthier::cli {
@@ -108,6 +110,35 @@ private:
   uint64_t launch_ = 0, kernel_ = 0;
 };
 
+/// What the virtual GPU makes of its own accesses with --trace-sums, for each launch and site.
+class SumPrinter {
+public:
+  std::string begin() {
+    return "launch,kernel,object,pc,access,space,bytes,second,executed,lanes,mask_sum,address_sum,instruction\n";
+  }
+  std::string line(const Reader &, const Record &record) {
+    sums_[{record.launch, record.site}].add(record.lanes, record.addresses);
+    return "";
+  }
+  std::string end(const Reader &reader) {
+    std::string text;
+    for (const auto &[key, sum] : sums_) {
+      const Site &site = reader.sites().at(key.second);
+      text += fmt::format("{}", key.first);
+      report::appendCsvField(text, reader.kernels().at(site.kernel).symbol, false);
+      text += fmt::format(",{},{:#x},{},{},{},{:d},{},{},{:#018x},{:#018x}", objectOf(site), addressOf(site),
+                          nameOf(site.access), spaceOf(site), site.bytes, site.second, sum.executed, sum.lanes,
+                          sum.masks, sum.addresses);
+      report::appendCsvField(text, site.text, false);
+      text += "\n";
+    }
+    return text;
+  }
+
+private:
+  std::map<std::pair<uint64_t, uint64_t>, AccessSum> sums_; ///< by launch and site
+};
+
 template <class Printer> Result<void> dump(Reader &reader, Printer printer, const std::string &path) {
   std::string out = printer.begin();
   Record record;
@@ -129,12 +160,15 @@ template <class Printer> Result<void> dump(Reader &reader, Printer printer, cons
   return {};
 }
 
+/// `format` is text, csv or sum.
 Result<void> dumpFile(const std::string &path, const std::string &format) {
   const object::MappedFile file = LUTHIER_TRY(object::MappedFile::open(path));
   Reader reader({reinterpret_cast<const uint8_t *>(file.bytes().data()), file.bytes().size()});
   if (!reader.error().empty())
     return makeError("{}: {}", path, reader.error());
-  return format == "csv" ? dump(reader, CsvPrinter(), path) : dump(reader, TextPrinter(), path);
+  return format == "csv"   ? dump(reader, CsvPrinter(), path)
+         : format == "sum" ? dump(reader, SumPrinter(), path)
+                           : dump(reader, TextPrinter(), path);
 }
 
 } // namespace
@@ -149,12 +183,16 @@ void addTraceCommand(CLI::App &root, Invocation &invocation) {
   dump->add_option("-f,--format", *format, "text (default) or csv")
       ->type_name("F")
       ->check(CLI::IsMember({"text", "csv"}).description(""));
-  dump->callback([path, format, &invocation] {
-    const Result<void> done = dumpFile(*path, *format);
+  CLI::App *sum = command->add_subcommand("sum", "The accesses of each launch and instruction, added up, as CSV");
+  sum->add_option("FILE", *path, "A trace of mem_trace")->required()->type_name("");
+  const auto print = [path, &invocation](const std::string &as) {
+    const Result<void> done = dumpFile(*path, as);
     if (!done)
       log::error("{}", done.error().message());
     invocation.exitStatus = done ? exitSuccess : exitFailure;
-  });
+  };
+  dump->callback([print, format] { print(*format); });
+  sum->callback([print] { print("sum"); });
 }
 
 } // namespace luthier::cli

@@ -110,13 +110,12 @@ llvm::Value *bufferAddress(llvm::IRBuilder<> &b, const Source &source, const Par
   return b.CreateAdd(base, b.CreateSelect(isSwizzled, swizzled, linear));
 }
 
-/// SMEM: all parts are in bytes and lose their two low bits. Addresses have 48 bits; what a base has above them (the
-/// stride of a resource: HIP's own fill kernel loads through one with s_load_dwordx2) does not count.
+/// SMEM: all parts are in bytes and lose their two low bits. The base of a resource has 48 bits, above which there is
+/// its stride.
 llvm::Value *scalarAddress(llvm::IRBuilder<> &b, const Source &source, const Parts &p) {
   llvm::Type *const i64 = b.getInt64Ty();
-  constexpr uint64_t kBase = 0xffff'ffff'fffc;
   llvm::Value *address = join(b, p.saddr[0], p.saddr[1]);
-  address = b.CreateAnd(address, b.getInt64(kBase));
+  address = b.CreateAnd(address, b.getInt64(source.resource ? 0xffff'ffff'fffc : ~3ull));
   if (p.soffset) {
     llvm::Value *bytes = b.CreateZExt(p.soffset, i64);
     if (source.unit64)

@@ -25,6 +25,9 @@ struct Table {
 };
 
 /// What instrumenting did to a kernel.
+/// Why a kernel was skipped that the user's own filter leaves out: text only counts these, JSON has them all.
+inline constexpr const char *kLeftOut = "left out, as asked";
+
 struct KernelAccount {
   std::string name, symbol, object;
   bool instrumented = false;

@@ -12,7 +12,7 @@ namespace luthier::report {
 namespace {
 
 /// Names of templates run to hundreds of characters. A longer cell does not widen its column; its row goes on in the
-/// next line instead, where the following column is.
+/// next line instead, where the following column is. Rows that start with the same one follow it without naming it again.
 constexpr size_t kWidest = 60;
 
 /// Characters, not bytes.
@@ -58,11 +58,13 @@ std::string aligned(const Table &table) {
   for (size_t n = 1; n < columns.size(); ++n)
     offsets[n] = offsets[n - 1] + widths[n - 1] + 2;
 
-  std::string text;
+  std::string text, title;
   for (const auto &line : lines) {
     std::string out;
     size_t at = 0;
-    for (size_t n = 0; n < columns.size(); ++n) {
+    const bool known = widthOf(line[0].text) > kWidest && line[0].text == title && columns.size() > 1;
+    title = line[0].text;
+    for (size_t n = known; n < columns.size(); ++n) {
       const size_t width = widthOf(line[n].text);
       if (width == 0)
         continue;
@@ -111,7 +113,7 @@ std::string kernelTables(const Account &account) {
                                    {change(kernel.wavesBefore, kernel.wavesAfter), true},
                                    {change(kernel.codeBefore, kernel.codeAfter), true},
                                    {fmt::format("{:.1f}", kernel.seconds * 1000), true}});
-    else
+    else if (kernel.skipped != kLeftOut)
       skipped.rows.push_back({{kernel.name}, {fmt::format("{}", kernel.launches), true}, {skippedOf(kernel)}});
   }
   std::string text;

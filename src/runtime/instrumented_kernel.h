@@ -7,6 +7,7 @@
 #include "runtime/tool_memory.h"
 
 #include <atomic>
+#include <map>
 
 namespace luthier::runtime {
 
@@ -45,7 +46,15 @@ struct InstrumentedKernel {
   std::shared_ptr<KernelAccount> account;
   hsa_executable_t executable = {};
   hsa_agent_t agent = {};
+  /// A number per tool, for what they have chosen; none: 0 for all.
+  using Choice = std::vector<unsigned>;
+  Choice choice;
+  std::map<Choice, std::shared_ptr<InstrumentedKernel>> others; ///< the same kernel in other variants, under the lock
+  std::atomic<uint64_t> launched = 0;                           ///< in whatever variant, or none
   std::atomic<bool> tooLarge = false; ///< a launch had a workgroup that does not fit with the hooks: said once
+
+  /// Before a tool is called about it: what that tool has chosen is what it sees.
+  void turnOf(size_t tool) { kernel->variant = tool < choice.size() ? choice[tool] : 0; }
 
   /// Rewrites and loads it as the tools have asked for.
   Result<void> build(ToolMemory &memory);

@@ -141,6 +141,7 @@ unsigned Kernel::waveSize() const {
   const auto descriptor = object.descriptor(*impl_->symbol);
   return descriptor ? descriptor->waveSize(object.target()) : object.target().waveSize;
 }
+unsigned Kernel::variant() const { return impl_->variant; }
 uint64_t Kernel::objectNumber() const { return impl_->object->code->number(); }
 std::string Kernel::objectUri() const { return impl_->object->code->uri(); }
 KernelResources Kernel::resources() const { return impl_->resources; }

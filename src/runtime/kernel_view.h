@@ -35,6 +35,10 @@ struct ObjectView {
 
 namespace luthier {
 
+struct CodeObject::Impl {
+  hsa::SharedCode code;
+};
+
 struct Function::Impl {
   const analysis::Function *function = nullptr;
   runtime::ObjectView *object = nullptr;
@@ -49,6 +53,7 @@ struct Kernel::Impl {
   std::vector<rewrite::Insertion> insertions; ///< what has been asked for
   std::string error;                          ///< the first thing that could not even be asked for
   KernelResources resources;
+  unsigned variant = 0; ///< that the tool whose turn it is has chosen
 
   static Result<std::unique_ptr<Impl>> create(std::shared_ptr<runtime::ObjectView> object, const object::Symbol &symbol,
                                               runtime::HookModules &modules);

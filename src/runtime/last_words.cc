@@ -8,10 +8,12 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
 
@@ -47,6 +49,26 @@ void finishElsewhere(char byte) {
 
 // A handler must not allocate, as the ordinary models of thread-local storage may.
 [[gnu::tls_model("initial-exec")]] thread_local volatile sig_atomic_t waiting = 0, deferred = 0;
+
+thread_local bool onRuntimesThread = false;
+constexpr std::chrono::milliseconds kWaitForStreams(2000);
+
+/// Before exit(). The application's own call may be under way at the same time, which glibc's does not survive.
+void beforeExit(int status) {
+  if (!onRuntimesThread)
+    return;
+  ToolHost::instance().finish({});
+  // As exit would. Elsewhere: a thread of the application may hold a stream's lock for as long as it reads.
+  static std::atomic<bool> flushed = false;
+  std::thread([] {
+    std::fflush(nullptr);
+    flushed = true;
+  }).detach();
+  const auto end = std::chrono::steady_clock::now() + kWaitForStreams;
+  while (!flushed && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  syscall(SYS_exit_group, status);
+}
 
 void onSignal(int signal) {
   if (getpid() == owner && waiting && signal != SIGABRT) { // nobody can hold back abort
@@ -87,6 +109,9 @@ void run() {
 
 } // namespace
 
+OnRuntimesThread::OnRuntimesThread() { onRuntimesThread = true; }
+OnRuntimesThread::~OnRuntimesThread() { onRuntimesThread = false; }
+
 bool EndWaits::here() { return waiting > 0; }
 
 EndWaits::EndWaits() { waiting = waiting + 1; }
@@ -102,13 +127,16 @@ EndWaits::~EndWaits() {
 
 void watchForTheEnd() {
   owner = getpid();
-  std::atexit([] {
-    ToolHost::instance().finish({});
-    ToolHost::instance().stopCalls(false);
-  });
+  on_exit(
+      [](int status, void *) {
+        beforeExit(status); // without libluthier-exit.so; what ROCr and HIP have registered before us comes after us
+        ToolHost::instance().finish({});
+        ToolHost::instance().stopCalls(false);
+      },
+      nullptr);
   if (const auto registerFlush =
-          reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush"))) // libluthier-exit.so
-    registerFlush(&luthierFlush);
+          reinterpret_cast<void (*)(void (*)(), void (*)(int))>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush")))
+    registerFlush(&luthierFlush, &beforeExit); // of libluthier-exit.so
   if (pipe2(wake, O_CLOEXEC) != 0 || pipe2(done, O_CLOEXEC) != 0)
     return;
   // The application's threads handle its signals, not this one, from its very start.

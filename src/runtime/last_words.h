@@ -22,4 +22,15 @@ public:
   EndWaits &operator=(const EndWaits &) = delete;
 };
 
+/// While one lives, its thread is ROCr's. If a tool calls exit there, the process ends once results and streams are
+/// written: ROCr's and HIP's destructors would wait for the thread that they run on, or pull the rug from under the
+/// application's threads.
+class OnRuntimesThread {
+public:
+  OnRuntimesThread();
+  ~OnRuntimesThread();
+  OnRuntimesThread(const OnRuntimesThread &) = delete;
+  OnRuntimesThread &operator=(const OnRuntimesThread &) = delete;
+};
+
 } // namespace luthier::runtime

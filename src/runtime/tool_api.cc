@@ -1,6 +1,7 @@
 // The public interface for tools (luthier/tool.h), as far as it is not about kernels: that is in kernel_view.cc.
 #include "runtime/tool_host.h"
 
+#include "support/demangle.h"
 #include "support/log.h"
 
 #include <cstdlib>
@@ -11,6 +12,20 @@ namespace luthier {
 using runtime::LoadedTool;
 using runtime::ToolHost;
 using runtime::ToolReport;
+
+uint64_t CodeObject::number() const { return impl_->code->number(); }
+std::string CodeObject::uri() const { return impl_->code->uri(); }
+std::string CodeObject::target() const {
+  const auto &object = impl_->code->object();
+  return object ? object->targetId() : "";
+}
+std::vector<std::string> CodeObject::kernels() const {
+  std::vector<std::string> names;
+  if (const auto &object = impl_->code->object())
+    for (const object::Symbol &kernel : object->kernels())
+      names.push_back(demangle(kernel.name));
+  return names;
+}
 
 const Kernel &Launch::kernel() const { return *impl_->view; }
 uint64_t Launch::number() const { return impl_->number; }

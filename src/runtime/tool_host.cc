@@ -4,6 +4,8 @@
 #include "support/demangle.h"
 #include "support/log.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -144,6 +146,7 @@ std::string ToolHost::option(const std::string &name, const std::string &byDefau
 
 void ToolHost::listen(hsa::Interceptor &interceptor) {
   interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { onPackets(batch); }).keep();
+  interceptor.codeLoaded().subscribe([this](const hsa::SharedCode &code) { onCodeLoaded(code); }).keep();
   // Other code may be loaded at the same address next; and what was not known may be known now.
   interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
   interceptor.executableFrozen().subscribe([this](hsa_executable_t) { forget({}); }).keep();
@@ -188,10 +191,45 @@ std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hs
   return kernel;
 }
 
+void ToolHost::onCodeLoaded(const hsa::SharedCode &code) {
+  const Lock lock(*this);
+  if (!lock || finished_)
+    return;
+  const CodeObject::Impl impl{code};
+  for (const auto &tool : tools_)
+    if (tool->tool)
+      guarded(*tool, "loaded", [&] { tool->tool->loaded(CodeObject(impl)); });
+}
+
+std::shared_ptr<InstrumentedKernel> ToolHost::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
+                                                     uint64_t kernelObject,
+                                                     const std::shared_ptr<Launch::Impl> &launch) {
+  const Lock lock(*this);
+  if (!lock || finished_)
+    return nullptr;
+  InstrumentedKernel::Choice choice;
+  bool other = false;
+  const Launch view(*launch);
+  for (const auto &tool : tools_) {
+    choice.push_back(0);
+    if (tool->tool)
+      guarded(*tool, "variant", [&] { choice.back() = tool->tool->variant(view); });
+    other |= choice.back() != 0;
+  }
+  if (!other)
+    return kernel;
+  std::shared_ptr<InstrumentedKernel> &found = kernel->others[choice];
+  if (!found)
+    found = instrument(kernelObject, choice);
+  return found;
+}
+
 /// Never null; what cannot be instrumented has no variant, and an account that says why.
-std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) {
+std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject,
+                                                         const InstrumentedKernel::Choice &choice) {
   const auto begin = std::chrono::steady_clock::now();
   auto result = std::make_shared<InstrumentedKernel>();
+  result->choice = choice;
   result->account = std::make_shared<KernelAccount>();
   KernelAccount &account = *result->account;
   accounts_.push_back(result->account);
@@ -208,11 +246,13 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
   }
   account.symbol = symbol->name;
   account.name = demangle(symbol->name);
+  if (!choice.empty())
+    account.name += fmt::format(" [variant {}]", fmt::join(choice, ", "));
   account.object = code->uri();
   result->executable = code->executable();
   result->agent = code->agent();
-  if (!wanted(account.name, account.symbol))
-    return skip("left out, as asked");
+  if (!wanted(demangle(symbol->name), account.symbol))
+    return skip(report::kLeftOut);
 
   std::shared_ptr<ObjectView> &object = objects_[code->number()];
   if (!object) {
@@ -238,6 +278,7 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
       continue;
     // What one tool gets wrong is not the others' loss.
     const size_t asked = result->kernel->insertions.size();
+    result->turnOf(static_cast<size_t>(&tool - tools_.data()));
     Kernel view(*result->kernel);
     guarded(*tool, "instrument", [&] { tool->tool->instrument(view, Site(*result->kernel)); });
     if (tool->broken)
@@ -267,10 +308,27 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject) 
 
 void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
   hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
-  const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
+  std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
   if (!kernel)
     return;
-  const uint64_t numberOfKernel = ++kernel->account->seen;
+  const uint64_t numberOfKernel = ++kernel->launched;
+  if (!kernel->variant) {
+    ++kernel->account->seen;
+    return;
+  }
+  auto launch = std::make_shared<Launch::Impl>();
+  launch->kernel = kernel;
+  launch->view.emplace(*kernel->kernel);
+  launch->numberOfKernel = numberOfKernel;
+  launch->queue = batch.queue.id;
+  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  if (const auto other = chosen(kernel, packet.kernel_object, launch); other && other != kernel) {
+    kernel = launch->kernel = other;
+    if (kernel->variant)
+      launch->view.emplace(*kernel->kernel);
+  }
+  ++kernel->account->seen;
   if (!kernel->variant)
     return;
   const LoadedVariant &variant = *kernel->variant;
@@ -284,14 +342,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     }
     return;
   }
-  auto launch = std::make_shared<Launch::Impl>();
-  launch->kernel = kernel;
-  launch->view.emplace(*kernel->kernel);
   launch->number = ++launches_;
-  launch->numberOfKernel = numberOfKernel;
-  launch->queue = batch.queue.id;
-  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
   for (const auto &module : variant.blocks) {
     Launch::Impl::Block block{module, std::vector<std::byte>(module->perLaunchBytes()), {}};
     for (const hook::Variable &variable : module->variables())
@@ -309,8 +360,10 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
       on = false;
       Launch view(*launch);
       for (const auto &tool : tools_)
-        if (tool->tool)
+        if (tool->tool) {
+          kernel->turnOf(static_cast<size_t>(&tool - tools_.data()));
           guarded(*tool, "launch", [&] { on |= tool->tool->launch(view) == Decision::Instrumented; });
+        }
     }
     if (!on)
       return;
@@ -362,6 +415,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
 }
 
 void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
+  const OnRuntimesThread here;
   launch->begin = completion.begin;
   launch->end = completion.end;
   for (Launch::Impl::Block &block : launch->blocks)
@@ -372,8 +426,10 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
     Launch view(*launch);
     if (lock && !finished_)
       for (const auto &tool : tools_)
-        if (tool->tool)
+        if (tool->tool) {
+          launch->kernel->turnOf(static_cast<size_t>(&tool - tools_.data()));
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
+        }
     dirty_ = true;
   }
   if (launch->kernel->variant->callsHost)

@@ -97,7 +97,11 @@ private:
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
   /// Null at the very end.
   std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, hsa_agent_t agent);
-  std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject);
+  std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject, const InstrumentedKernel::Choice &choice = {});
+  /// The kernel in the variant that the tools choose for a launch of it. Null at the very end.
+  std::shared_ptr<InstrumentedKernel> chosen(const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t kernelObject,
+                                             const std::shared_ptr<Launch::Impl> &launch);
+  void onCodeLoaded(const hsa::SharedCode &code);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
   bool wanted(const std::string &name, const std::string &symbol) const;
   /// Calls a tool; one that throws is not called again.

@@ -1,4 +1,5 @@
-// Registers a flush as libluthier.so does, then ends in the way that its argument names. The flush prints "flushed".
+// Registers a flush as libluthier.so does, then ends in the way that its argument names. The flush prints "flushed", what
+// is called before exit "exiting".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -26,9 +27,16 @@ void flushSlowly() {
   say("flushed\n");
 }
 
+void exiting(int status) {
+  say("exiting\n");
+  if (status == 9)
+    _exit(10); // it need not return
+}
+
 void registerFlush(void (*function)()) {
-  if (const auto shim = reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush")))
-    shim(function);
+  if (const auto shim =
+          reinterpret_cast<void (*)(void (*)(), void (*)(int))>(dlsym(RTLD_DEFAULT, "luthierRegisterFlush")))
+    shim(function, exiting);
   else
     say("no shim\n");
 }
@@ -46,6 +54,20 @@ int main(int argc, char **argv) {
     _Exit(3);
   if (how == "quick_exit")
     quick_exit(3);
+  if (how == "exit") {
+    printf("stream\n"); // which exit writes
+    exit(3);
+  }
+  if (how == "exit stopped")
+    exit(9);
+  if (how == "exit of a child") {
+    if (fork() == 0)
+      exit(4);
+    int status = 0;
+    wait(&status);
+    say(WEXITSTATUS(status) == 4 ? "child ended\n" : "child failed\n");
+    return 3;
+  }
   if (how == "fork") {
     if (fork() == 0)
       _exit(4);

@@ -79,12 +79,14 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
   run.traceFile = "/tmp/t.jsonl";
   run.traceKernel = "^saxpy";
   run.traceWave = "4-7";
+  run.traceSums = true;
   run.strictWaits = true;
   run.poisonSeed = 5;
   Environment set = *virtualEnvironment(run, {});
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE"], "/tmp/t.jsonl");
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_KERNEL"], "^saxpy");
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_WAVE"], "4-7");
+  EXPECT_EQ(set["LUTHIER_VGPU_TRACE_SUMS"], "1");
   EXPECT_EQ(set["LUTHIER_VGPU_STRICT_WAITS"], "1");
   EXPECT_EQ(set["LUTHIER_VGPU_POISON_DEAD"], "5");
 }

@@ -171,6 +171,15 @@ TEST_F(Ending, FlushMayEndTheProcess) {
   EXPECT_EQ(outcome.exitCode(), 5);
 }
 
+TEST_F(Ending, ExitIsAnnounced) {
+  const ShellOutcome outcome = end("exit");
+  EXPECT_EQ(outcome.out, "exiting\nstream\n");
+  EXPECT_EQ(outcome.exitCode(), 3);
+  EXPECT_EQ(end("exit stopped").out, "exiting\nflushed\n");
+  EXPECT_EQ(end("exit stopped").exitCode(), 10);
+  EXPECT_EQ(end("exit of a child").out, "child ended\n");
+}
+
 TEST_F(Ending, NothingRegistered) {
   const ShellOutcome outcome = end("unregistered");
   EXPECT_EQ(outcome.exitCode(), 3);

@@ -1,11 +1,13 @@
 // `luthier trace dump`.
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <luthier/property.h>
 
 #include "report/mem_trace_format.h"
 #include "run_luthier.h"
+#include "support/access_sum.h"
 #include "temp_folder.h"
 
 namespace luthier::cli {
@@ -65,6 +67,27 @@ TEST(TraceDump, Csv) {
             "0x7f000000100c,\"global_load_dword v1, v0, s[0:1]\"\n"
             "8,\"saxpy(float*, int)\",2,0x1a48,store,lds,8,0x8000000000000005,0x10 0x8 0x400,\"ds_write_b64 v0, "
             "v[2:3]\"\n");
+}
+
+TEST(TraceSum, AddsUpPerLaunchAndInstruction) {
+  TempFolder folder;
+  const Outcome outcome = runLuthier("trace sum " + folder.write("t", trace(true)).string());
+  EXPECT_EQ(outcome.exitCode, 0);
+  AccessSum even, uneven;
+  uint64_t addresses[64] = {};
+  for (unsigned lane = 0; lane < 4; ++lane)
+    addresses[lane] = 0x7f00'0000'1000 + 4 * lane;
+  even.add(0xf, addresses);
+  addresses[0] = 16;
+  addresses[2] = 8;
+  addresses[63] = 1024;
+  uneven.add(0x8000'0000'0000'0005, addresses);
+  EXPECT_EQ(
+      outcome.output,
+      fmt::format("launch,kernel,object,pc,access,space,bytes,second,executed,lanes,mask_sum,address_sum,instruction\n"
+                  "7,_Z5saxpyPfi,2,0x1a40,load,global,4,0,1,4,{:#018x},{:#018x},\"global_load_dword v1, v0, s[0:1]\"\n"
+                  "8,_Z5saxpyPfi,2,0x1a48,store,lds,8,0,1,3,{:#018x},{:#018x},\"ds_write_b64 v0, v[2:3]\"\n",
+                  even.masks, even.addresses, uneven.masks, uneven.addresses));
 }
 
 TEST(TraceDump, Text) {

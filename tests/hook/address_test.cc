@@ -86,10 +86,10 @@ TEST_P(Address, AsTheVirtualGpuSays) {
         guest.v(n, lane) = static_cast<uint32_t>(random()) >> random() % 32;
     guest.m0(static_cast<uint32_t>(random()));
     for (unsigned n = 1; n < 8; n += 2)
-      guest.s(n) &= 0x7fff; // pointers of a process
+      guest.s(n) &= 0x10'7fff; // pointers of a process, and of registered host memory: 1 << 52 more
     for (unsigned lane = 0; lane < 64; ++lane)
       if (source.kind == SourceKind::FlatAddress)
-        guest.v(3, lane) = (guest.v(3, lane) & 0x7fff) | 1; // and none that an offset makes negative
+        guest.v(3, lane) = (guest.v(3, lane) & 0x10'7fff) | 1; // and none that an offset makes negative
 
     std::vector<uint64_t> expected;
     auto program = *code;

@@ -6,16 +6,6 @@
 #include <fstream>
 #include <thread>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-// ROCr's soft queues ask for 56 bytes aligned to 64, which sanitizers refuse: the size must be a multiple.
-extern "C" [[gnu::visibility("default")]] void *aligned_alloc(size_t alignment, size_t size) {
-  void *memory = nullptr;
-  return posix_memalign(&memory, alignment, size) == 0 ? memory : nullptr;
-}
-#endif
-#endif
-
 namespace luthier::hsa::test {
 
 namespace {

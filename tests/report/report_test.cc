@@ -70,6 +70,23 @@ TEST(Text, ALongNameDoesNotWidenItsColumn) {
                                                        "k       22\n"));
 }
 
+TEST(Text, ALongNameIsNotRepeated) {
+  const std::string name(100, 'x'), other(100, 'y');
+  const Table table{
+      "t",
+      {"kernel", "n"},
+      {{{name}, number("1")}, {{name}, number("22")}, {{other}, number("3")}, {{"k"}, number("4")}, {{"k"}, number("5")}}};
+  EXPECT_THAT(toText({table}, {}), testing::StartsWith("t:\n"
+                                                       "kernel   n\n" +
+                                                       name + "\n" +
+                                                       "         1\n"
+                                                       "        22\n" +
+                                                       other + "\n" +
+                                                       "         3\n"
+                                                       "k        4\n"
+                                                       "k        5\n"));
+}
+
 TEST(Text, CellsStayOnTheirLine) {
   const Table table{"t", {"a", "b"}, {{{"x\ny\x1b"}, {"\xc3\xa4"}}, {{""}, {"b"}}}};
   EXPECT_THAT(toText({table}, {}), testing::StartsWith("t:\n"
@@ -96,6 +113,25 @@ TEST(Text, Account) {
             "\n"
             "kernel   launches  not instrumented because\n"
             "other()         2  its code cannot be decoded\n");
+}
+
+// There may be hundreds of them, and the user knows.
+TEST(Text, WhatTheUserLeftOutIsOnlyCounted) {
+  Account all = account();
+  for (unsigned n = 0; n < 200; ++n) {
+    KernelAccount &kernel = all.kernels.emplace_back();
+    kernel.name = "unwanted()";
+    kernel.skipped = kLeftOut;
+    kernel.launches = 1;
+  }
+  const std::string text = toText({}, all);
+  EXPECT_THAT(text, testing::HasSubstr("kernels: 202 seen, 1 instrumented, 201 skipped\n"
+                                       "  1 x its code cannot be decoded\n"
+                                       "  200 x left out, as asked\n"));
+  EXPECT_THAT(text, testing::HasSubstr("launches: 4 instrumented, 203 not\n"));
+  EXPECT_THAT(text, testing::Not(testing::HasSubstr("unwanted")));
+  EXPECT_THAT(text, testing::EndsWith("other()         2  its code cannot be decoded\n"));
+  EXPECT_EQ(json::parse(toJson({}, all))["account"]["kernels"].size(), 202u);
 }
 
 TEST(Csv, OneTableIsPlain) {

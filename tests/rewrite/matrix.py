@@ -23,16 +23,10 @@ parser.add_argument("--timeout", default="3600")
 options = parser.parse_args()
 build = os.path.abspath(options.build)
 here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(here))
+from programs import all_programs, gpus
 
-# Programs that are meant to fail, or never to end, have no result to compare.
-programs = [(name, "gfx90a,gfx90a" if name == "two_gpus" else "gfx90a", [f"{build}/samples/{name}"])
-            for name in sorted(os.listdir(f"{build}/samples"))
-            if name not in ("endless_loop", "memory_fault") and os.access(f"{build}/samples/{name}", os.X_OK)
-            and os.path.isfile(f"{build}/samples/{name}") and "." not in name]
-for generator in ("xorwow", "mrg32k3a", "mtgp32", "philox", "sobol32", "sobol64"):
-    programs += [(f"rocrand_sequences.{generator}", "gfx90a",
-                  [f"{build}/tests/programs/rocrand_sequences", generator, "5000"]),
-                 (f"rocrand_device.{generator}", "gfx90a", [f"{build}/tests/programs/rocrand_device", generator])]
+programs = [(name, gpus(app[0]), app) for name, app in all_programs(build)]
 modes = [("copy", "lane", "before"), ("identity", "lane", "before")]
 modes += itertools.product(("empty", "count", "hostile"), ("lane", "wave"), ("before", "after"))
 runs = [(program, mode, strict) for program in programs for mode in modes for strict in (False, True)

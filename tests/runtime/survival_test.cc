@@ -166,9 +166,6 @@ TEST(Survival, ThrowsInTheMiddle) {
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
     for (const char *where : {"launch", "finished", "exit"}) {
-      // On ROCr's thread, destructors of ROCr and HIP would run below others that are still at work.
-      if (how == std::string("exit") && where == std::string("finished"))
-        continue;
       const ToolRun ended = run({.tools = {kTool},
                                  .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
                                             "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
@@ -182,6 +179,24 @@ TEST(Survival, ToolEndsTheProcess) {
         EXPECT_EQ(ended.outcome.exitCode, 7);
       EXPECT_LT(ended.outcome.seconds, 60);
       expectCounts(ended, where == std::string("finished") ? 3 : where == std::string("exit") ? kLaunches : 0);
+    }
+}
+
+// On ROCr's thread, destructors of ROCr and HIP must not run below others that are still at work. What the application
+// has printed is printed.
+TEST(Survival, ToolExitsOnRocrsThread) {
+  for (unsigned round = 0; round < 3; ++round)
+    for (const char *after : {"1", "9", "20"}) { // the last one: while the application ends, too
+      const ToolRun ended = run(
+          {.tools = {kTool},
+           .options = std::string("launch_count.in=finished\nlaunch_count.how=exit\nlaunch_count.after=") + after},
+          ends("print"));
+      EXPECT_EQ(ended.outcome.signal, 0) << ended.errors;
+      // Either exit may be the one that counts.
+      EXPECT_THAT(ended.outcome.exitCode, testing::AnyOf(7, 6)) << ended.errors;
+      EXPECT_THAT(ended.outcome.output, HasSubstr("not flushed"));
+      EXPECT_LT(ended.outcome.seconds, 60);
+      expectCounts(ended, (std::stoul(after) - 1) / 2 - (after == std::string("1") ? 0 : 1));
     }
 }
 
@@ -217,6 +232,37 @@ TEST(Survival, NoMemoryForVariables) {
   EXPECT_EQ(huge.account("twice")["launches"].get<size_t>(), kLaunches);
   const ToolRun strict = run({.tools = {TEST_TOOLS "/libhuge.so"}, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
+}
+
+// Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run as they were.
+TEST(Survival, WorkgroupsTooLargeForTheHooks) {
+  const std::vector<std::string> program = {TEST_PROGRAMS "/workgroups"};
+  const Folder folder;
+  const std::string stats = folder / "stats.json";
+  const ToolRun plain = run({.runOptions = {"--stats", stats}}, program), counted = run({.tools = {kTool}}, program);
+  EXPECT_EQ(plain.outcome.exitCode, 0);
+  expectSame(counted, plain);
+  const auto account = counted.account("mark");
+  EXPECT_EQ(account["launches"], 4);
+  EXPECT_EQ(account["launches_instrumented"], 2);
+  EXPECT_EQ(account["vgprs"]["before"], 128);
+  EXPECT_GT(account["vgprs"]["after"], 128);
+  std::vector<uint64_t> truth; // of workgroups that fit
+  const auto executed = nlohmann::json::parse(readFile(stats));
+  for (const auto &dispatch : executed["dispatches"])
+    if (dispatch["kernel"].get<std::string>().find("mark") != std::string::npos && dispatch["workgroup"][0] != 1024)
+      truth.push_back(dispatch["wave_instructions"]);
+  const auto counts = counted.counts();
+  ASSERT_TRUE(counts.contains("mark")) << counted.report;
+  EXPECT_THAT(truth, SizeIs(2));
+  EXPECT_THAT(counts.at("mark"), testing::UnorderedElementsAreArray(truth));
+  constexpr const char *kWhy = "with workgroups of 1024 work-items run as they were: with its hooks there is room for";
+  EXPECT_THAT(counted.errors, HasSubstr(kWhy));
+  EXPECT_THAT(counted.json()["account"]["messages"].dump(), HasSubstr(kWhy));
+
+  const ToolRun strict = run({.tools = {kTool}, .strict = true}, program);
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_THAT(strict.errors, HasSubstr(kWhy));
 }
 
 // Where the report cannot be written, the application still runs.

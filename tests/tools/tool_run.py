@@ -2,9 +2,13 @@
 import collections
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from programs import gpus
 
 SKIP = 77
 
@@ -31,17 +35,17 @@ class Run:
         return [d for d in self.stats["dispatches"] if not d["kernel"].startswith("rocr_blit")]
 
 
-def run(build, app, tools=(), options=(), gpus="gfx90a", more=(), timeout=600):
+def run(build, app, tools=(), options=(), more=()):
     """APP on the virtual GPU under these tools, with options "NAME.option=value"."""
     with tempfile.TemporaryDirectory() as folder:
         stats, report = folder + "/stats.json", folder + "/report.json"
-        arguments = ["--gpu", gpus, "--stats", stats, *more]
+        arguments = ["--gpu", gpus(app[0]), "--stats", stats, *more]
         for tool in tools:
             arguments += ["--tool", tool]
         if tools:
             arguments += ["-o", report, "-f", "json", *("--" + option for option in options)]
         done = subprocess.run([f"{build}/bin/luthier", "run", *arguments, "--", *app], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=timeout)
+                              stderr=subprocess.PIPE)
         if done.returncode == SKIP:
             sys.exit(SKIP)
         text = open(stats).read() if os.path.exists(stats) else ""
@@ -67,6 +71,21 @@ def expect_placed(done):
         check(kernel["launches"] == kernel["launches_instrumented"], kernel["name"], "was launched without instrumentation")
 
 
-def finish(summary):
+def untimed(text):
+    """Without times, which a sample may print."""
+    return re.sub(r"[0-9.]+ m?s\b", "", text)
+
+
+def expect_same_output(done, plain):
+    """The application must not notice the tool."""
+    check(done.code == plain.code, "the exit code is", done.code, "instead of", plain.code, done.errors[-2000:])
+    check(untimed(done.output) == untimed(plain.output), "the output differs:", done.output, "instead of", plain.output)
+
+
+def finish(summary, **figures):
+    """Ends the test. `figures` go to the file that LUTHIER_TEST_FIGURES names, for exactness.py."""
     print(summary)
+    if path := os.environ.get("LUTHIER_TEST_FIGURES"):
+        with open(path, "w") as file:
+            json.dump(figures, file)
     sys.exit(1 if failures else 0)

@@ -1,7 +1,8 @@
 // libluthier-exit.so: lets tools write their results when the application ends without cleaning up.
 //
 // exit() and a return from main run atexit handlers, libluthier.so's among them. _exit, _Exit and quick_exit do not;
-// they are interposed here, which takes a library that is loaded first. `luthier run --tool` preloads this one.
+// they are interposed here, which takes a library that is loaded first. `luthier run --tool` preloads this one. exit is
+// interposed for tools that call it where it must not run (src/runtime/last_words.h); a return from main does not pass.
 // libluthier.so is loaded by ROCr, privately and late, so nothing here can find it: it finds us, and says what to call
 // (src/runtime/last_words.h).
 //
@@ -22,22 +23,26 @@
 enum { idle, flushing, flushed };
 
 static void (*flush)(void);
+static void (*beforeExit)(int);
 static pid_t owner;
 static int state;
 static long flushingThread;
 
-static void (*nextExit)(int), (*nextExit2)(int), (*nextQuickExit)(int);
+static void (*nextExit)(int), (*nextExit2)(int), (*nextQuickExit)(int), (*nextFullExit)(int);
 
 // Early, so that ending takes no lock of the dynamic linker's.
 __attribute__((constructor)) static void findNext(void) {
   nextExit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
   nextExit2 = (void (*)(int))dlsym(RTLD_NEXT, "_Exit");
   nextQuickExit = (void (*)(int))dlsym(RTLD_NEXT, "quick_exit");
+  nextFullExit = (void (*)(int))dlsym(RTLD_NEXT, "exit");
 }
 
-// For libluthier.so: `function` is called once, before this process ends by one of the three.
-EXPORT void luthierRegisterFlush(void (*function)(void)) {
+// For libluthier.so: `function` is called once, before this process ends by one of the three; `exiting` whenever exit is
+// called, and it need not return.
+EXPORT void luthierRegisterFlush(void (*function)(void), void (*exiting)(int)) {
   flush = function;
+  beforeExit = exiting;
   __atomic_store_n(&state, idle, __ATOMIC_RELAXED);
   __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
 }
@@ -73,3 +78,11 @@ static _Noreturn void end(void (*next)(int), int status) {
 EXPORT _Noreturn void _exit(int status) { end(nextExit, status); }
 EXPORT _Noreturn void _Exit(int status) { end(nextExit2, status); }
 EXPORT _Noreturn void quick_exit(int status) { end(nextQuickExit, status); }
+EXPORT _Noreturn void exit(int status) {
+  if (__atomic_load_n(&owner, __ATOMIC_ACQUIRE) == getpid())
+    beforeExit(status);
+  if (nextFullExit)
+    nextFullExit(status);
+  for (;;)
+    syscall(SYS_exit_group, status);
+}

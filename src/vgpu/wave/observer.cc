@@ -37,8 +37,12 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
 }
 
 WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : observation_(observation) {
-  if (observation.trace && observation.trace->wantsWave(waveNumber))
-    tracer_ = std::make_unique<WaveTracer>(observation, waveNumber);
+  if (observation.trace && observation.trace->wantsWave(waveNumber)) {
+    if (observation.trace->content() == TraceContent::AccessSums)
+      sums_ = std::make_unique<WaveAccessSums>(observation);
+    else
+      tracer_ = std::make_unique<WaveTracer>(observation, waveNumber);
+  }
   if (observation.strictWaits)
     waits_ = std::make_unique<WaitChecker>();
   if (observation.poison)
@@ -50,6 +54,8 @@ WaveObserver::~WaveObserver() = default;
 bool WaveObserver::before(Wave &w, const Inst *inst) {
   if (poisoner_)
     poisoner_->before(w, inst);
+  if (sums_)
+    sums_->before(w, inst);
   if (!waits_ && !tracer_)
     return true;
   operands_ = &observation_.operands.of(w, inst);
@@ -63,6 +69,8 @@ bool WaveObserver::before(Wave &w, const Inst *inst) {
 void WaveObserver::after(Wave &w, const Inst *inst) {
   if (tracer_)
     tracer_->after(w, inst, *operands_);
+  if (sums_ && w.stop != Stop::Fault)
+    sums_->after();
   if (waits_ && w.stop != Stop::Fault)
     waits_->after(w, inst, *operands_);
 }

@@ -5,6 +5,7 @@
 // of this.
 #pragma once
 
+#include "vgpu/wave/access_sums.h"
 #include "vgpu/wave/operands.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/wave.h"
@@ -16,6 +17,7 @@ namespace luthier::vgpu {
 class Dispatch;
 class Trace;
 class WaitChecker;
+class WaveAccessSums;
 class WaveTracer;
 
 /// What the waves of one dispatch share while they are watched.
@@ -28,6 +30,7 @@ struct Observation {
   uint64_t entry = 0; ///< address of its first instruction
   OperandCache operands;
   PoisonPlans poisonPlans;
+  AccessSums accessSums; ///< where the trace is to have these
 
   /// Null when neither the launch nor its device asks for one.
   static std::unique_ptr<Observation> of(const Dispatch &dispatch);
@@ -39,7 +42,7 @@ public:
   WaveObserver(Observation &observation, uint64_t waveNumber);
   ~WaveObserver();
   /// False when nobody watches this wave.
-  bool active() const { return tracer_ || waits_ || poisoner_; }
+  bool active() const { return tracer_ || sums_ || waits_ || poisoner_; }
 
   /// False when the wave was stopped with a fault instead.
   bool before(Wave &w, const Inst *inst);
@@ -49,6 +52,7 @@ private:
   Observation &observation_;
   const Operands *operands_ = nullptr; ///< of the instruction being executed
   std::unique_ptr<WaveTracer> tracer_;
+  std::unique_ptr<WaveAccessSums> sums_;
   std::unique_ptr<WaitChecker> waits_;
   std::unique_ptr<WavePoisoner> poisoner_;
 };

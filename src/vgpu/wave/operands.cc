@@ -129,8 +129,8 @@ uint64_t scalarAddress(const Wave &w, const MemoryAccess &m, std::string_view na
   uint64_t offset = static_cast<uint64_t>(static_cast<int64_t>(m.offset & ~3));
   if (!m.soffset.empty())
     offset += (static_cast<uint64_t>(w.s[number(m.soffset.first)]) * (name.starts_with("s_scratch") ? 64 : 1)) & ~3ull;
-  const uint64_t mask = name.starts_with("s_buffer") ? 0xffffffffffffull : ~AddressSpace::kUserPointerTag;
-  return ((scalar64(w, m.saddr) & mask & ~3ull) + offset) & ~AddressSpace::kUserPointerTag;
+  const uint64_t mask = name.starts_with("s_buffer") ? 0xffffffffffffull : ~0ull;
+  return (scalar64(w, m.saddr) & mask & ~3ull) + offset;
 }
 
 /// Manual, 9.1.5: swizzled buffers interleave the dwords of `indexStride` records.
@@ -159,6 +159,7 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
   const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
   const auto each = [&](std::vector<uint64_t> &to, auto &&address) {
+    to.reserve(w.lanes);
     for (unsigned lane = 0; lane < w.lanes; ++lane)
       to.push_back(address(lane));
   };
@@ -171,7 +172,7 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   case MemorySpace::Global:
     each(result.first, [&](unsigned lane) {
       const uint64_t base = m.saddr.empty() ? vector64(w, vaddr, lane) : scalar64(w, m.saddr) + w.v[vaddr][lane];
-      return (base + imm) & ~AddressSpace::kUserPointerTag;
+      return base + imm;
     });
     break;
   case MemorySpace::Scratch:

@@ -243,8 +243,10 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   if (dispatch->device_.stats())
     dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
                                    dispatch->device_.code().decoder());
-  if (dispatch->observation_ && dispatch->observation_->trace)
-    dispatch->observation_->trace->flush();
+  if (const Observation *observation = dispatch->observation_.get(); observation && observation->trace) {
+    observation->accessSums.write(*observation);
+    observation->trace->flush();
+  }
   if (dispatch->onDone_)
     dispatch->onDone_(*dispatch);
 }

@@ -1,5 +1,6 @@
 #include "vgpu/wave/trace.h"
 
+#include "luthier/memory_space_name.h"
 #include "support/env.h"
 #include "support/log.h"
 #include "vgpu/wave/observer.h"
@@ -41,8 +42,9 @@ Result<WaveRange> parseWaveRange(std::string_view text) {
   return WaveRange{*first, *last};
 }
 
-Result<std::shared_ptr<Trace>> Trace::open(const std::string &path, const std::string &kernels, WaveRange waves) {
-  std::shared_ptr<Trace> trace(new Trace(path, waves));
+Result<std::shared_ptr<Trace>> Trace::open(const std::string &path, const std::string &kernels, WaveRange waves,
+                                           TraceContent content) {
+  std::shared_ptr<Trace> trace(new Trace(path, waves, content));
   if (!kernels.empty()) {
     if (const int error = regcomp(&trace->kernels_, kernels.c_str(), REG_EXTENDED | REG_NOSUB)) {
       char why[128];
@@ -70,7 +72,9 @@ std::shared_ptr<Trace> Trace::fromEnvironment() {
     }
     waves = *range;
   }
-  auto trace = open(*path, env::text("LUTHIER_VGPU_TRACE_KERNEL").value_or(""), waves);
+  const bool sums = env::text("LUTHIER_VGPU_TRACE_SUMS").value_or("0") != "0";
+  auto trace = open(*path, env::text("LUTHIER_VGPU_TRACE_KERNEL").value_or(""), waves,
+                    sums ? TraceContent::AccessSums : TraceContent::Instructions);
   if (!trace) {
     log::error("{}; nothing is traced", trace.error().message());
     return nullptr;
@@ -157,9 +161,6 @@ void appendRegisters(std::string &line, const Wave &w, std::span<const RegisterU
   }
 }
 
-/// By MemorySpace.
-constexpr std::string_view kSpaceNames[] = {"", "scalar", "flat", "global", "scratch", "lds", "gds", "buffer", "image"};
-
 } // namespace
 
 void WaveTracer::before(const Wave &w, const Inst *inst, const Operands &o) {
@@ -179,7 +180,7 @@ void WaveTracer::before(const Wave &w, const Inst *inst, const Operands &o) {
   if (addresses.first.empty())
     return;
   const uint64_t mask = o.space == MemorySpace::Scalar ? 1 : exec;
-  fmt::format_to(std::back_inserter(line_), R"(,"space":"{}","addresses":)", kSpaceNames[static_cast<size_t>(o.space)]);
+  fmt::format_to(std::back_inserter(line_), R"(,"space":"{}","addresses":)", nameOf(o.space));
   appendList(line_, addresses.first, mask);
   if (!addresses.second.empty()) {
     line_ += R"(,"addresses2":)";

@@ -1,7 +1,7 @@
 // A trace of executed instructions that the virtual GPU writes itself (format: docs/virtual-gpu.md, "Trace").
 //
 // One JSON object per line and executed instruction. Waves write whole lines into a shared buffer; the lines of one
-// wave are in order, those of different waves are mixed.
+// wave are in order, those of different waves are mixed. Or only sums of what accessed memory (access_sums.h).
 #pragma once
 
 #include "support/result.h"
@@ -27,13 +27,19 @@ struct WaveRange {
 /// "N" or "A-B".
 Result<WaveRange> parseWaveRange(std::string_view text);
 
+enum class TraceContent : uint8_t {
+  Instructions, ///< each that is executed
+  AccessSums,   ///< for each dispatch and instruction that accesses memory, how often and where, added up
+};
+
 class Trace {
 public:
   /// Appends to `path`. `kernels` is a regular expression (POSIX, extended) that a kernel's name must contain a match
   /// of; empty: all kernels.
-  static Result<std::shared_ptr<Trace>> open(const std::string &path, const std::string &kernels, WaveRange waves);
-  /// By LUTHIER_VGPU_TRACE, LUTHIER_VGPU_TRACE_KERNEL and LUTHIER_VGPU_TRACE_WAVE; null when the first is unset. What
-  /// is wrong with them is logged.
+  static Result<std::shared_ptr<Trace>> open(const std::string &path, const std::string &kernels, WaveRange waves,
+                                             TraceContent content = TraceContent::Instructions);
+  /// By LUTHIER_VGPU_TRACE, LUTHIER_VGPU_TRACE_KERNEL, LUTHIER_VGPU_TRACE_WAVE and LUTHIER_VGPU_TRACE_SUMS; null when
+  /// the first is unset. What is wrong with them is logged.
   static std::shared_ptr<Trace> fromEnvironment();
   ~Trace();
   Trace(const Trace &) = delete;
@@ -41,6 +47,7 @@ public:
 
   bool wantsKernel(const std::string &name) const;
   bool wantsWave(uint64_t number) const { return number >= waves_.first && number <= waves_.last; }
+  TraceContent content() const { return content_; }
 
   /// Adds a line, newline included.
   void write(std::string_view line);
@@ -51,7 +58,8 @@ public:
   static uint64_t nextDispatch();
 
 private:
-  Trace(std::string path, WaveRange waves) : path_(std::move(path)), waves_(waves) {}
+  Trace(std::string path, WaveRange waves, TraceContent content)
+      : path_(std::move(path)), waves_(waves), content_(content) {}
   void flushLocked();
 
   std::string path_;
@@ -59,6 +67,7 @@ private:
   bool filtered_ = false;
   regex_t kernels_{};
   WaveRange waves_;
+  TraceContent content_;
   std::mutex mutex_;
   std::string buffer_;
   bool failed_ = false;

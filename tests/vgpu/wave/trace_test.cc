@@ -1,8 +1,10 @@
 #include "vgpu/wave/trace.h"
 
 #include "harness.h"
+#include "support/access_sum.h"
 #include "trace_file.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -108,6 +110,82 @@ TEST(Trace, AddressesOfEverySpace) {
   EXPECT_EQ(lines[5]["space"], "buffer");
   EXPECT_EQ(lines[5]["addresses"][0], memory + 32 + 24 * 16 + 4 + 4);
   EXPECT_FALSE(lines[6].contains("addresses"));
+}
+
+// The GPU's address of registered host memory is not the host's: it is the one that the program has.
+TEST(Trace, AddressesAreTheGpusOwn) {
+  ExecTest t;
+  const uint64_t memory = t.buffer(4096) | AddressSpace::kUserPointerTag;
+  t.exec(1);
+  t.setS64(4, memory);
+  t.setV64(2, 0, memory + 8);
+  t.v(6, 0) = 12;
+  const auto lines = traceOf(t, "s_load_dword s0, s[4:5], 0x4\n"
+                                "global_load_dword v8, v6, s[4:5]\n"
+                                "global_load_dword v9, v[2:3], off\n"
+                                "flat_load_dword v10, v[2:3] offset:4\n");
+  ASSERT_EQ(lines.size(), 5u);
+  EXPECT_EQ(lines[0]["addresses"][0], memory + 4);
+  EXPECT_EQ(lines[1]["addresses"][0], memory + 12);
+  EXPECT_EQ(lines[2]["addresses"][0], memory + 8);
+  EXPECT_EQ(lines[3]["addresses"][0], memory + 12);
+}
+
+TEST(Trace, AccessesAddedUp) {
+  ExecTest t;
+  const uint64_t memory = t.buffer(4096);
+  t.lds(1024);
+  t.setS64(4, memory);
+  t.s(6) = 3;
+  uint64_t lds[64] = {}, second[64] = {}, global[64] = {};
+  AccessSum loads;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    t.v(2, lane) = 4 * lane;
+    lds[lane] = 4 * lane + 8;
+    second[lane] = 4 * lane + 16;
+  }
+  for (unsigned round = 0; round < 3; ++round) {
+    for (unsigned lane = 0; lane < 64; ++lane)
+      global[lane] = memory + 4 * lane + 256 * round;
+    loads.add(0xff0, global);
+  }
+  TraceFile file;
+  auto trace = Trace::open(file.path(), "", {}, TraceContent::AccessSums);
+  ASSERT_TRUE(trace);
+  t.trace(*trace);
+  t.exec(0xff0);
+  EXPECT_TRUE(t.run("s_load_dword s0, s[4:5], 0x10\n"
+                    "ds_read2_b32 v[20:21], v2 offset0:2 offset1:4\n"
+                    "v_mov_b32 v3, v2\n"
+                    "1: global_load_dword v4, v3, s[4:5]\n" // three times, each time at another place
+                    "v_add_u32 v3, 0x100, v3\n"
+                    "s_sub_u32 s6, s6, 1\n"
+                    "s_cmp_lg_u32 s6, 0\n"
+                    "s_cbranch_scc1 1b\n"
+                    "s_mov_b64 exec, 0\n"
+                    "global_load_dword v5, v2, s[4:5]\n")); // of no lane
+  const auto lines = file.lines();
+  ASSERT_EQ(lines.size(), 4u);
+  const auto expectRow = [&](size_t n, const char *space, bool isSecond, const AccessSum &sum) {
+    EXPECT_EQ(lines[n]["kernel"], "snippet");
+    EXPECT_EQ(lines[n]["space"], space);
+    EXPECT_EQ(lines[n]["second"], isSecond);
+    EXPECT_EQ(lines[n]["executed"], sum.executed);
+    EXPECT_EQ(lines[n]["lanes"], sum.lanes);
+    EXPECT_EQ(lines[n]["mask_sum"], fmt::format("{:#018x}", sum.masks));
+    EXPECT_EQ(lines[n]["address_sum"], fmt::format("{:#018x}", sum.addresses));
+  };
+  AccessSum scalar, firsts, seconds;
+  const uint64_t scalarAddress = memory + 16;
+  scalar.add(1, &scalarAddress);
+  firsts.add(0xff0, lds);
+  seconds.add(0xff0, second);
+  expectRow(0, "scalar", false, scalar);
+  expectRow(1, "lds", false, firsts);
+  expectRow(2, "lds", true, seconds);
+  expectRow(3, "global", false, loads);
+  EXPECT_EQ(lines[3]["offset"], 8 + 8 + 4);
+  EXPECT_THAT(lines[3]["inst"].get<std::string>(), HasSubstr("global_load_dword v4, v3, s[4:5]"));
 }
 
 TEST(Trace, IndexedRegistersAreTheRealOnes) {
