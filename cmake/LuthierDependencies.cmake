@@ -20,7 +20,7 @@ target_link_libraries(luthier_llvm_asm INTERFACE ${LUTHIER_LLVM_ASM_LIBS} luthie
 
 # The parts that compile hooks: bitcode in, an object of AMD GPU code out. Linked statically as well, into libluthier.so
 # whose exports are only its own.
-llvm_map_components_to_libnames(LUTHIER_LLVM_CODEGEN_LIBS AMDGPUCodeGen AMDGPUDesc AMDGPUInfo AMDGPUUtils Analysis BitReader CodeGen Core Demangle IPO
+llvm_map_components_to_libnames(LUTHIER_LLVM_CODEGEN_LIBS AMDGPUAsmParser AMDGPUCodeGen AMDGPUDesc AMDGPUInfo AMDGPUUtils Analysis BitReader CodeGen Core Demangle IPO
   MC Object Passes ScalarOpts Support Target TargetParser TransformUtils)
 add_library(luthier_llvm_codegen INTERFACE)
 target_include_directories(luthier_llvm_codegen SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})

@@ -237,6 +237,14 @@ TEST(Printing, Compiles) {
     }
 }
 
+TEST(Printing, ExampleOfTheDocumentation) {
+  const auto module = load(PRINTING_EXAMPLE);
+  ASSERT_TRUE(module);
+  FragmentCompiler compiler{{}};
+  const auto fragment = compiler.compile(module, plainRequest(*module, "look"), target(), 64);
+  EXPECT_TRUE(fragment) << fragment.error().message();
+}
+
 class Rejected : public testing::Test {
 protected:
   void SetUp() override {

@@ -15,7 +15,7 @@ __device__ void print(const char (&format)[N], uint64_t pc, uint64_t limit, uint
                   address, values...);
 }
 
-#define WHERE "launch %lu group %u,%u,%u thread %u,%u,%u pc %#lx address %#lx value "
+#define WHERE "launch %lu group %u,%u,%u thread %u,%u,%u pc 0x%lx address 0x%lx value "
 using Three = uint32_t __attribute__((ext_vector_type(3)));
 using Four = uint32_t __attribute__((ext_vector_type(4)));
 
