@@ -3,6 +3,7 @@
 #include "hook/ir.h"
 #include "hook/module_impl.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/ValueTracking.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
@@ -380,7 +381,8 @@ private:
       if (llvm::isa<llvm::AtomicRMWInst>(instruction) && !instruction.use_empty())
         divergent.push_back(&instruction);
       if (const auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-          load && load->getPointerAddressSpace() == 0 && !isLocal(load->getPointerOperand()))
+          load && !isLocal(load->getPointerOperand()) &&
+          (load->getPointerAddressSpace() == 0 || dependsOnLane(*load->getPointerOperand())))
         divergent.push_back(&instruction);
       if (const auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction);
           part && llvm::isa<llvm::AtomicCmpXchgInst>(part->getAggregateOperand()))
@@ -401,6 +403,28 @@ private:
       instruction->replaceUsesWithIf(
           value, [&](const llvm::Use &use) { return use.getUser() != uniform && use.getUser() != number; });
     }
+  }
+
+  /// Whether a value is made of a lane's number, or of what assembly leaves in a vector register.
+  static bool dependsOnLane(const llvm::Value &value) {
+    llvm::SmallPtrSet<const llvm::Value *, 16> seen;
+    std::vector<const llvm::Value *> left = {&value};
+    while (!left.empty()) {
+      const auto *instruction = llvm::dyn_cast<llvm::Instruction>(left.back());
+      left.pop_back();
+      if (!instruction || !seen.insert(instruction).second)
+        continue;
+      if (const auto *call = llvm::dyn_cast<llvm::CallInst>(instruction)) {
+        const llvm::Intrinsic::ID id = call->getIntrinsicID();
+        if (call->isInlineAsm() || id == llvm::Intrinsic::amdgcn_mbcnt_lo || id == llvm::Intrinsic::amdgcn_mbcnt_hi)
+          return true;
+        if (id == llvm::Intrinsic::amdgcn_readfirstlane)
+          continue;
+      }
+      for (const llvm::Value *operand : instruction->operands())
+        left.push_back(operand);
+    }
+    return false;
   }
 
   /// Whether a pointer is to a local variable, which will be none.

@@ -10,6 +10,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 launcher=$(command -v ccache || true)
+export CCACHE_NOHASHDIR=true CCACHE_BASEDIR="$folder" # the folder is another one each time
 "$cmake" -G "Unix Makefiles" -DCMAKE_INSTALL_PREFIX="$folder/prefix" -DCMAKE_C_COMPILER_LAUNCHER="$launcher" \
   -DCMAKE_CXX_COMPILER_LAUNCHER="$launcher" "$source" >configured 2>&1 || { cat configured; exit 1; }
 
@@ -18,7 +19,7 @@ for target in all build-tests test install; do
   grep -q "^\.\.\. $target\b" targets || { echo "there is no target $target"; exit 1; }
 done
 
-make amd_hostcall hostcall_test hostcall_c_api_test hostcall_c_header_test >built 2>&1 || { tail -40 built; exit 1; }
+make -j2 amd_hostcall hostcall_test hostcall_c_api_test hostcall_c_header_test >built 2>&1 || { tail -40 built; exit 1; }
 ctest -R '^(CApi|hostcall\.c_header|Buffer|Messages|Printf)' --no-tests=error --output-on-failure
 "$cmake" --install . --component hostcall >/dev/null
 for file in include/amd_hostcall.h include/luthier/hostcall.h lib/libamd_hostcall.so; do
