@@ -1,6 +1,6 @@
-// ROCr's soft queues (every queue that is intercepted) ask aligned_alloc for 56 bytes aligned to 64. C says that the size
-// must be a multiple of the alignment, glibc does not mind, sanitizers refuse. Programs that are built with a sanitizer
-// and meet ROCr link this one instead.
+// ROCr's soft queues (every queue that is intercepted) ask aligned_alloc for 56 bytes aligned to 64. C says that the
+// size must be a multiple of the alignment, glibc does not mind, sanitizers refuse. Programs that are built with a
+// sanitizer and meet ROCr link this one instead.
 #include <cstdlib>
 
 #if defined(__has_feature)

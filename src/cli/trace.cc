@@ -1,4 +1,5 @@
-// `luthier trace dump FILE`: what the tool mem_trace wrote, for people and for scripts. `luthier trace sum FILE`: the same added up.
+// `luthier trace dump FILE`: what the tool mem_trace wrote, for people and for scripts. `luthier trace sum FILE`: the
+// same added up.
 //
 // A trace may be larger than memory: it is mapped, read once from front to back, and printed as it is read.
 

@@ -12,7 +12,8 @@ namespace luthier::report {
 namespace {
 
 /// Names of templates run to hundreds of characters. A longer cell does not widen its column; its row goes on in the
-/// next line instead, where the following column is. Rows that start with the same one follow it without naming it again.
+/// next line instead, where the following column is. Rows that start with the same one follow it without naming it
+/// again.
 constexpr size_t kWidest = 60;
 
 /// Characters, not bytes.

@@ -1,5 +1,5 @@
-// Registers a flush as libluthier.so does, then ends in the way that its argument names. The flush prints "flushed", what
-// is called before exit "exiting".
+// Registers a flush as libluthier.so does, then ends in the way that its argument names. The flush prints "flushed",
+// what is called before exit "exiting".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

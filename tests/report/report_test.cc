@@ -72,10 +72,13 @@ TEST(Text, ALongNameDoesNotWidenItsColumn) {
 
 TEST(Text, ALongNameIsNotRepeated) {
   const std::string name(100, 'x'), other(100, 'y');
-  const Table table{
-      "t",
-      {"kernel", "n"},
-      {{{name}, number("1")}, {{name}, number("22")}, {{other}, number("3")}, {{"k"}, number("4")}, {{"k"}, number("5")}}};
+  const Table table{"t",
+                    {"kernel", "n"},
+                    {{{name}, number("1")},
+                     {{name}, number("22")},
+                     {{other}, number("3")},
+                     {{"k"}, number("4")},
+                     {{"k"}, number("5")}}};
   EXPECT_THAT(toText({table}, {}), testing::StartsWith("t:\n"
                                                        "kernel   n\n" +
                                                        name + "\n" +

@@ -187,10 +187,10 @@ TEST(Survival, ToolEndsTheProcess) {
 TEST(Survival, ToolExitsOnRocrsThread) {
   for (unsigned round = 0; round < 3; ++round)
     for (const char *after : {"1", "9", "20"}) { // the last one: while the application ends, too
-      const ToolRun ended = run(
-          {.tools = {kTool},
-           .options = std::string("launch_count.in=finished\nlaunch_count.how=exit\nlaunch_count.after=") + after},
-          ends("print"));
+      const ToolRun ended =
+          run({.tools = {kTool},
+               .options = std::string("launch_count.in=finished\nlaunch_count.how=exit\nlaunch_count.after=") + after},
+              ends("print"));
       EXPECT_EQ(ended.outcome.signal, 0) << ended.errors;
       // Either exit may be the one that counts.
       EXPECT_THAT(ended.outcome.exitCode, testing::AnyOf(7, 6)) << ended.errors;

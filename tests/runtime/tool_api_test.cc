@@ -58,7 +58,8 @@ TEST(ToolApi, LaunchesInSeveralVariants) {
 // Another tool's choice is its own.
 TEST(ToolApi, VariantsOfSeveralTools) {
   const std::vector<std::string> program = {TEST_PROGRAMS "/ends", "return"};
-  const ToolRun both = run({.tools = {TEST_TOOLS "/liblaunch_count.so", kVariants}, .options = "variants.ways=2"}, program);
+  const ToolRun both =
+      run({.tools = {TEST_TOOLS "/liblaunch_count.so", kVariants}, .options = "variants.ways=2"}, program);
   const auto report = both.json();
   const auto counted = rowsOf(report, "(anonymous namespace)::twice"),
              varied = rowsOf(report, "(anonymous namespace)::twice", 1);

@@ -38,8 +38,8 @@ __attribute__((constructor)) static void findNext(void) {
   nextFullExit = (void (*)(int))dlsym(RTLD_NEXT, "exit");
 }
 
-// For libluthier.so: `function` is called once, before this process ends by one of the three; `exiting` whenever exit is
-// called, and it need not return.
+// For libluthier.so: `function` is called once, before this process ends by one of the three; `exiting` whenever exit
+// is called, and it need not return.
 EXPORT void luthierRegisterFlush(void (*function)(void), void (*exiting)(int)) {
   flush = function;
   beforeExit = exiting;

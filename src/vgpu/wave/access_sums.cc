@@ -18,14 +18,13 @@ void AccessSums::merge(const Key &key, const Row &row) {
 
 void AccessSums::write(const Observation &observation) const {
   for (const auto &[key, row] : rows_)
-    observation.trace->write(
-        fmt::format(R"({{"dispatch":{},"kernel":{},"pc":"{:#x}","offset":{},"inst":{},"space":"{}","second":{},)"
-                    R"("executed":{},"lanes":{},"mask_sum":"{:#018x}","address_sum":"{:#018x}"}})"
-                    "\n",
-                    observation.number, nlohmann::json(observation.kernel).dump(), key.first,
-                    static_cast<int64_t>(key.first - observation.entry), nlohmann::json(row.operands->text).dump(),
-                    nameOf(row.operands->space), key.second, row.sum.executed, row.sum.lanes, row.sum.masks,
-                    row.sum.addresses));
+    observation.trace->write(fmt::format(
+        R"({{"dispatch":{},"kernel":{},"pc":"{:#x}","offset":{},"inst":{},"space":"{}","second":{},)"
+        R"("executed":{},"lanes":{},"mask_sum":"{:#018x}","address_sum":"{:#018x}"}})"
+        "\n",
+        observation.number, nlohmann::json(observation.kernel).dump(), key.first,
+        static_cast<int64_t>(key.first - observation.entry), nlohmann::json(row.operands->text).dump(),
+        nameOf(row.operands->space), key.second, row.sum.executed, row.sum.lanes, row.sum.masks, row.sum.addresses));
 }
 
 WaveAccessSums::~WaveAccessSums() {
