@@ -7,7 +7,7 @@
 set -e
 cmake=$1 source=$2
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder"' EXIT INT TERM
 cd "$folder"
 launcher=$(command -v ccache || true)
 export CCACHE_NOHASHDIR=true CCACHE_BASEDIR="$folder" # the folder is another one each time

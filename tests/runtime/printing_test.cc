@@ -238,8 +238,28 @@ TEST_P(PrintingEnds, NothingIsLost) {
   EXPECT_THAT(printed.lines, Not(IsEmpty()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, PrintingEnds, testing::Values("return", "exit", "_exit", "abort"),
+INSTANTIATE_TEST_SUITE_P(Ways, PrintingEnds, testing::Values("return", "exit", "_exit", "abort", "fork"),
                          [](const auto &info) { return std::string(info.param); });
+
+// A signal while kernels print: lines are whole, and the signal does what it would have done.
+TEST(Printing, EndedBySignal) {
+  bool sent = false;
+  const ToolRun ended = run({.tools = {kTool},
+                             .options = "printing.hook=wave",
+                             .onOutput =
+                                 [&](const std::string &output, int pid) {
+                                   if (!sent && output.find("ready") != std::string::npos)
+                                     sent = kill(pid, SIGTERM) == 0;
+                                 }},
+                            {TEST_PROGRAMS "/ends", "terminate"});
+  EXPECT_EQ(ended.outcome.signal, SIGTERM) << ended.errors;
+  std::istringstream text(ended.outcome.output);
+  size_t lines = 0;
+  for (std::string line; std::getline(text, line); ++lines)
+    EXPECT_TRUE(line.ends_with(": ffffffffffffffff") || line == "ready" || line.starts_with("sum ")) << line;
+  EXPECT_GT(lines, 100u);
+  EXPECT_GT(ended.json()["account"]["launches_instrumented"], 100);
+}
 
 // A printing hook at every seventh instruction changes nothing.
 class PrintingEverywhere : public testing::TestWithParam<const char *> {};
