@@ -84,7 +84,9 @@ bool Completions::handle(hsa_signal_value_t, void *data) {
 }
 
 void Completions::finish(std::unique_ptr<Watched> watched) {
-  if (call<ApiId::hsa_signal_load_relaxed>(watched->signal) != kAbandoned)
+  // Results and arguments are read, or used again, from here on: after whatever the GPU did before it counted down.
+  const auto *signal = reinterpret_cast<const amd_signal_t *>(watched->signal.handle);
+  if (__atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) != kAbandoned)
     tell(*watched);
   std::lock_guard lock(mutex_);
   freeSignals_.push_back(watched->signal);

@@ -16,7 +16,8 @@ void AccessSums::merge(const Key &key, const Row &row) {
   all.sum.add(row.sum);
 }
 
-void AccessSums::write(const Observation &observation) const {
+void AccessSums::write(const Observation &observation) {
+  std::lock_guard lock(mutex_);
   for (const auto &[key, row] : rows_)
     observation.trace->write(fmt::format(
         R"({{"dispatch":{},"kernel":{},"pc":"{:#x}","offset":{},"inst":{},"space":"{}","second":{},)"
@@ -25,6 +26,7 @@ void AccessSums::write(const Observation &observation) const {
         observation.number, nlohmann::json(observation.kernel).dump(), key.first,
         static_cast<int64_t>(key.first - observation.entry), nlohmann::json(row.operands->text).dump(),
         nameOf(row.operands->space), key.second, row.sum.executed, row.sum.lanes, row.sum.masks, row.sum.addresses));
+  rows_.clear();
 }
 
 WaveAccessSums::~WaveAccessSums() {

@@ -26,8 +26,8 @@ public:
   using Key = std::pair<uint64_t, bool>;
 
   void merge(const Key &key, const Row &row);
-  /// A line each (format: docs/virtual-gpu.md, "Sums of accesses"), into the trace.
-  void write(const Observation &observation) const;
+  /// A line each (format: docs/virtual-gpu.md, "Sums of accesses"), into the trace. What is written is gone from here.
+  void write(const Observation &observation);
 
 private:
   std::mutex mutex_;

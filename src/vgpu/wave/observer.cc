@@ -36,6 +36,12 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   return observation;
 }
 
+/// A dispatch that did not come to its end has accessed memory too.
+Observation::~Observation() {
+  if (trace)
+    accessSums.write(*this);
+}
+
 WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : observation_(observation) {
   if (observation.trace && observation.trace->wantsWave(waveNumber)) {
     if (observation.trace->content() == TraceContent::AccessSums)

@@ -32,6 +32,7 @@ struct Observation {
   PoisonPlans poisonPlans;
   AccessSums accessSums; ///< where the trace is to have these
 
+  ~Observation();
   /// Null when neither the launch nor its device asks for one.
   static std::unique_ptr<Observation> of(const Dispatch &dispatch);
 };

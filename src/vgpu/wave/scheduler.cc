@@ -243,7 +243,7 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   if (dispatch->device_.stats())
     dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
                                    dispatch->device_.code().decoder());
-  if (const Observation *observation = dispatch->observation_.get(); observation && observation->trace) {
+  if (Observation *observation = dispatch->observation_.get(); observation && observation->trace) {
     observation->accessSums.write(*observation);
     observation->trace->flush();
   }

@@ -164,6 +164,7 @@ TEST(Trace, AccessesAddedUp) {
                     "s_cbranch_scc1 1b\n"
                     "s_mov_b64 exec, 0\n"
                     "global_load_dword v5, v2, s[4:5]\n")); // of no lane
+  (*trace)->flush();
   const auto lines = file.lines();
   ASSERT_EQ(lines.size(), 4u);
   const auto expectRow = [&](size_t n, const char *space, bool isSecond, const AccessSum &sum) {
