@@ -21,9 +21,16 @@ namespace {
 
 enum class Policy : uint8_t { Never, Hot, Always };
 
+/// Whether there is a translator at all.
+#ifdef LUTHIER_VGPU_TRANSLATES
+constexpr bool kBuilt = true;
+#else
+constexpr bool kBuilt = false;
+#endif
+
 Policy policy() {
   static const Policy chosen = [] {
-    if (std::string_view(execLevel().name) != "avx512")
+    if (!kBuilt || std::string_view(execLevel().name) != "avx512")
       return Policy::Never;
     const auto choice = env::choice("LUTHIER_VGPU_TRANSLATE", {"0", "1", "always"}, 1);
     if (!choice) {
