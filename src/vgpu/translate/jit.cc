@@ -178,7 +178,7 @@ private:
       step->addFnAttr(Attribute::NoUnwind);
       step->addParamAttr(0, Attribute::NoAlias);
       step->addParamAttr(0, Attribute::getWithAlignment(context_, Align(alignof(Wave))));
-      step->addParamAttr(0, Attribute::getWithDereferenceableBytes(context_, sizeof(Wave)));
+      // Not dereferenceable: scalar registers would be loaded by the vector, and with their neighbours stay in memory.
       builder_.SetInsertPoint(BasicBlock::Create(context_, "", step));
       builder_.CreateRet(builder_.CreateCall(attempt, {step->getArg(0), record(*inst, found->second.row)}));
       steps_.push_back(step);

@@ -11,6 +11,8 @@
 #include "vgpu/translate/library.h"
 #include "vgpu/wave/fp_mode.h"
 
+#include <algorithm>
+#include <random>
 #include <set>
 
 namespace luthier::vgpu::test {
@@ -163,6 +165,34 @@ TEST_F(Translated, EveryVectorInstruction) {
     runAll(lines, mode, mode == kModes[0] ? 0x40490fdb3f000001 : 0x7ff8000180000001, batch);
   }
   EXPECT_GT(batch.executed, 2000u) << batch.refused;
+}
+
+// Instructions that use each other's results, and constants that the optimiser sees through several of them. Of
+// integers only: NaNs that differ would make everything differ.
+TEST_F(Translated, ChainsOfInstructions) {
+  std::vector<const Row *> rows;
+  for (std::span<const Row> table : execLevel().tables)
+    for (const Row &row : table)
+      if (row.threaded && row.loop && !(row.traits & kKeepsHigh) && !isFloat(row.dst) &&
+          std::ranges::none_of(row.src, isFloat))
+        rows.push_back(&row);
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return static_cast<unsigned>(random() % n); };
+  Batch batch;
+  for (unsigned chain = 0; chain < 30; ++chain) {
+    std::vector<std::string> lines;
+    while (lines.size() < 40) {
+      const Row &row = *rows[below(rows.size())];
+      // The sources are v2 to v7 and s[4:5] (row_text.h), and so are the results.
+      std::string line = instructionText(row, below(8), 2 + below(3) * 2, below(4) ? 20 : 4);
+      if (below(5) == 0)
+        line = fmt::format("v_mov_b32_e32 v{}, {}", 2 + below(6), static_cast<int>(below(70)) - 3);
+      if (assembles(line))
+        lines.push_back(line);
+    }
+    runBatch(lines, kModes[0], 0x40490fdb3f000001, batch);
+  }
+  EXPECT_GT(batch.executed, 1000u) << batch.refused;
 }
 
 TEST_F(Translated, EveryScalarInstruction) {
