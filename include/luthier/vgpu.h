@@ -153,6 +153,8 @@ struct LaunchReport {
   ExecutionCount instructions;
   std::map<std::string, ExecutionCount> opcodes; ///< by mnemonic without encoding suffix: "v_add_f32"
   uint64_t nanoseconds = 0;                      ///< from the first wave's start to the last one's end
+  uint64_t translatedWaves =
+      0; ///< that ran in host code to their end (docs/virtual-gpu.md); none when watched or counted
 };
 
 enum class FaultKind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess };

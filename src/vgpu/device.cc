@@ -1,6 +1,8 @@
 #include "vgpu/device.h"
 
+#include "vgpu/exec/modes.h"
 #include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
@@ -41,6 +43,23 @@ std::string problemWith(const Device &device, const Launch &launch) {
   return {};
 }
 
+/// The translation of a kernel, where its waves may run in one. That is: nobody looks at single instructions, in a mode
+/// that needs no look at them either, and no wave needs anything but registers and memory.
+const Translation *translationOf(const Dispatch &dispatch, const WaveStart &start,
+                                 const std::shared_ptr<CodeSnapshot> &code, uint64_t groups) {
+  const uint32_t mode = start.mode();
+  constexpr uint32_t kKeepsDenormals = mode::kDenormF32 | mode::kDenormF64; // the optimiser knows no other way (jit.cc)
+  if (!Translations::wanted() || dispatch.watched() || dispatch.launch().privateSegmentSize ||
+      dispatch.device().target().waveSize != kMaxLanes || (mode & kModal) || mxcsrForF32(mode) != mxcsrForF64(mode) ||
+      (mode & kKeepsDenormals) != kKeepsDenormals)
+    return nullptr;
+  return code->translations().find({.code = code,
+                                    .entry = dispatch.entry(),
+                                    .itemIdRegisters = start.itemIdRegisters(),
+                                    .waves = groups * start.fullWaves(),
+                                    .kernel = [&dispatch] { return dispatch.kernelName(); }});
+}
+
 } // namespace
 
 Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats)
@@ -58,6 +77,7 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject) & ~3ull, dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
+    dispatch->translation_ = translationOf(*dispatch, dispatch->start_, dispatch->code_, dispatch->groupCount_);
   }
   return dispatch;
 }

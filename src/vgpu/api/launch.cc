@@ -185,6 +185,7 @@ void RunningLaunch::State::finish(const Dispatch &finished) {
   std::lock_guard lock(mutex);
   fault = faultInfo(finished.fault());
   report.nanoseconds = (finished.endTime() - finished.startTime()) * (1'000'000'000 / Device::kClockHz);
+  report.translatedWaves = finished.translatedWaves();
   if (const DispatchCounters *counters = finished.counters()) {
     const Decoder &decoder = finished.device().code().decoder();
     report.waves = counters->waves();

@@ -112,21 +112,33 @@ template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const 
   return !anyBits(different) && first <= ~0u - N * Size;
 }
 
-template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedLoad(Wave &w, const Inst *i) {
+template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline bool loadFull(Wave &w, const Inst *i) {
   u64 block;
   if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
       !allowed(w, block, N * bytesOf(D))) [[unlikely]]
-    [[clang::musttail]] return globalLoad<D>(w, i);
+    return false;
   loadBlock<D>(w.v[i->dst], block);
+  return true;
+}
+
+template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline bool storeFull(Wave &w, const Inst *i) {
+  u64 block;
+  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
+      !allowed(w, block, N * bytesOf(D))) [[unlikely]]
+    return false;
+  storeBlock<D>(w.v[i->src[1].reg], block);
+  return true;
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedLoad(Wave &w, const Inst *i) {
+  if (!loadFull<D>(w, i)) [[unlikely]]
+    [[clang::musttail]] return globalLoad<D>(w, i);
   LUTHIER_THREAD(w, i);
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedStore(Wave &w, const Inst *i) {
-  u64 block;
-  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
-      !allowed(w, block, N * bytesOf(D))) [[unlikely]]
+  if (!storeFull<D>(w, i)) [[unlikely]]
     [[clang::musttail]] return globalStore<D>(w, i);
-  storeBlock<D>(w.v[i->src[1].reg], block);
   LUTHIER_THREAD(w, i);
 }
 
@@ -305,11 +317,21 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   return i->next();
 }
 
+/// A row of a global load or store: the whole of it, the threaded usual case, and that case alone.
+template <Handler Whole, Handler Threaded, Attempt Usual> constexpr Row global(std::string_view mnemonic) {
+  Row row = memory(mnemonic, Whole);
+  if constexpr (kBitcode)
+    row.attempt = [](Wave &w, const Inst *i) { return Usual(w, i); };
+  else
+    row.threaded = kOnly<Threaded>;
+  return row;
+}
+
 #define LOAD(NAME, DATA)                                                                                               \
-  memory("global_load_" NAME, globalLoad<DATA>, kOnly<threadedLoad<DATA>>), memory("flat_load_" NAME, flatLoad<DATA>), \
-      memory("scratch_load_" NAME, scratchLoad<DATA>)
+  global<globalLoad<DATA>, threadedLoad<DATA>, loadFull<DATA>>("global_load_" NAME),                                   \
+      memory("flat_load_" NAME, flatLoad<DATA>), memory("scratch_load_" NAME, scratchLoad<DATA>)
 #define STORE(NAME, DATA)                                                                                              \
-  memory("global_store_" NAME, globalStore<DATA>, kOnly<threadedStore<DATA>>),                                         \
+  global<globalStore<DATA>, threadedStore<DATA>, storeFull<DATA>>("global_store_" NAME),                               \
       memory("flat_store_" NAME, flatStore<DATA>), memory("scratch_store_" NAME, scratchStore<DATA>)
 #define ATOMIC(NAME, ...)                                                                                              \
   memory("global_atomic_" NAME, globalAtomic<__VA_ARGS__>), memory("flat_atomic_" NAME, flatAtomic<__VA_ARGS__>)

@@ -43,6 +43,10 @@ struct Fusion {
   Handler handlers[4];     ///< bit 0: source 0 of the first is the same in all lanes; bit 1: of the second
 };
 
+/// What translated code is made of (vgpu/translate/): executes an instruction that carries no modifier, with EXEC full,
+/// if it goes on to the one behind it. False: it has changed nothing, and is the interpreter's to execute.
+using Attempt = bool (*)(Wave &, const Inst *);
+
 struct Row {
   std::string_view mnemonic;
   Handler handler; ///< executes the instruction when it carries no modifier
@@ -56,7 +60,24 @@ struct Row {
   /// having.
   const Handler *threaded = nullptr;
   const Fusion *fusion = nullptr; ///< with what may follow
+  Attempt attempt = nullptr;      ///< only in the bitcode for the translator; null where it has none
 };
+
+/// Whether this is being compiled to the bitcode that the translator reads. There, rows have attempts.
+#ifdef LUTHIER_VGPU_BITCODE
+inline constexpr bool kBitcode = true;
+#else
+inline constexpr bool kBitcode = false;
+#endif
+
+/// The attempt of a handler that only falls through or stops the wave. In the bitcode, those who stop it do nothing but
+/// return null (translate/bitcode.cc).
+template <Handler H> constexpr Attempt attemptOf() {
+  if constexpr (kBitcode)
+    return [](Wave &w, const Inst *i) { return H(w, i) != nullptr; };
+  else
+    return nullptr;
+}
 
 /// What executes `i` and returns.
 inline Handler single(const Inst &i) { return i.threaded ? i.row->handler : i.fn; }

@@ -102,6 +102,7 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
     LUTHIER_THREAD(w, i);
   }
   template <auto F> static constexpr Handler kThreaded[8] = {&threaded<F>};
+  template <auto F> static const Inst *plainHandler(Wave &w, const Inst *i) { return execute<F, false>(w, i); }
 
   static constexpr Type type(unsigned k) {
     Type result = Type::None;
@@ -120,21 +121,27 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
 /// A row for the scalar function F.
 template <auto F> constexpr Row salu(std::string_view mnemonic) {
   using S = ScalarSignature<decltype(&decltype(F)::operator())>;
-  Row row{mnemonic, &S::template handler<F>, nullptr, Type::None, {S::type(0), S::type(1), S::type(2)}, 0};
-  row.threaded = S::template kThreaded<F>;
+  Row row{mnemonic, nullptr, nullptr, Type::None, {S::type(0), S::type(1), S::type(2)}, 0};
+  if constexpr (!kBitcode) {
+    row.handler = &S::template handler<F>;
+    row.threaded = S::template kThreaded<F>;
+  }
+  row.attempt = attemptOf<S::template plainHandler<F>>();
   return row;
 }
 
 /// A row for an instruction that does everything itself.
 constexpr Row plain(std::string_view mnemonic, Handler handler, Type s0 = Type::None, Type s1 = Type::None,
                     uint8_t traits = 0) {
-  return Row{mnemonic, handler, nullptr, Type::None, {s0, s1, Type::None}, traits};
+  return Row{mnemonic, kBitcode ? nullptr : handler, nullptr, Type::None, {s0, s1, Type::None}, traits};
 }
 
 /// The same for one that only falls through or stops the wave.
 template <Handler H> constexpr Row straight(std::string_view mnemonic, Type s0 = Type::None, Type s1 = Type::None) {
   Row row = plain(mnemonic, H, s0, s1);
-  row.threaded = kThreadedForm<H>;
+  if constexpr (!kBitcode)
+    row.threaded = kThreadedForm<H>;
+  row.attempt = attemptOf<H>();
   return row;
 }
 

@@ -38,12 +38,13 @@ const Inst *s_mulk_i32(Wave &w, const Inst *i) {
 }
 
 /// Compares SDST, which is a source here, with the constant: sign-extended for i32, zero-extended for u32.
+template <class T, auto F> const Inst *compareConstant(Wave &w, const Inst *i) {
+  const T constant = std::is_signed_v<T> ? static_cast<T>(i->imm) : static_cast<T>(i->imm & 0xffff);
+  w.scc = F(static_cast<T>(w.s[i->dst]), constant);
+  return i->next();
+}
 template <class T, auto F> constexpr Row compare(std::string_view mnemonic) {
-  return plain(mnemonic, [](Wave &w, const Inst *i) {
-    const T constant = std::is_signed_v<T> ? static_cast<T>(i->imm) : static_cast<T>(i->imm & 0xffff);
-    w.scc = F(static_cast<T>(w.s[i->dst]), constant);
-    return i->next();
-  });
+  return straight<compareConstant<T, F>>(mnemonic);
 }
 
 const Inst *s_cbranch_i_fork(Wave &w, const Inst *i) {
@@ -163,8 +164,8 @@ const Inst *s_setreg_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, w.s[i
 const Inst *s_setreg_imm32_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, i->control); }
 
 constexpr Row kRows[] = {
-    plain("s_movk_i32", s_movk_i32),
-    plain("s_cmovk_i32", s_cmovk_i32),
+    straight<s_movk_i32>("s_movk_i32"),
+    straight<s_cmovk_i32>("s_cmovk_i32"),
     compare<i32, [](i32 a, i32 b) { return a == b; }>("s_cmpk_eq_i32"),
     compare<i32, [](i32 a, i32 b) { return a != b; }>("s_cmpk_lg_i32"),
     compare<i32, [](i32 a, i32 b) { return a > b; }>("s_cmpk_gt_i32"),
@@ -177,8 +178,8 @@ constexpr Row kRows[] = {
     compare<u32, [](u32 a, u32 b) { return a >= b; }>("s_cmpk_ge_u32"),
     compare<u32, [](u32 a, u32 b) { return a < b; }>("s_cmpk_lt_u32"),
     compare<u32, [](u32 a, u32 b) { return a <= b; }>("s_cmpk_le_u32"),
-    plain("s_addk_i32", s_addk_i32),
-    plain("s_mulk_i32", s_mulk_i32),
+    straight<s_addk_i32>("s_addk_i32"),
+    straight<s_mulk_i32>("s_mulk_i32"),
     plain("s_cbranch_i_fork", s_cbranch_i_fork),
     plain("s_getreg_b32", s_getreg_b32),
     plain("s_setreg_b32", s_setreg_b32),

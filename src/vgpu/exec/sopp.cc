@@ -16,6 +16,13 @@ const Inst *nothing(Wave &, const Inst *i) { return i + 1; }
 const Inst *s_branch(Wave &w, const Inst *i) { return branch(w, i); }
 
 template <auto Condition> const Inst *s_cbranch(Wave &w, const Inst *i) { return Condition(w) ? branch(w, i) : i + 1; }
+/// Translated code is what follows where the branch is not taken.
+template <auto Condition> constexpr Row conditional(std::string_view mnemonic) {
+  Row row = plain(mnemonic, s_cbranch<Condition>);
+  if constexpr (kBitcode)
+    row.attempt = [](Wave &w, const Inst *) { return !Condition(w); };
+  return row;
+}
 
 const Inst *s_endpgm(Wave &w, const Inst *i) {
   w.stop = Stop::End;
@@ -95,12 +102,12 @@ constexpr Row kRows[] = {
     plain("s_ttracedata", nothing),
 
     plain("s_branch", s_branch, Type::None, Type::None, kEndsRun),
-    plain("s_cbranch_scc0", s_cbranch<[](const Wave &w) { return w.scc == 0; }>),
-    plain("s_cbranch_scc1", s_cbranch<[](const Wave &w) { return w.scc != 0; }>),
-    plain("s_cbranch_vccz", s_cbranch<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) == 0; }>),
-    plain("s_cbranch_vccnz", s_cbranch<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) != 0; }>),
-    plain("s_cbranch_execz", s_cbranch<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) == 0; }>),
-    plain("s_cbranch_execnz", s_cbranch<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) != 0; }>),
+    conditional<[](const Wave &w) { return w.scc == 0; }>("s_cbranch_scc0"),
+    conditional<[](const Wave &w) { return w.scc != 0; }>("s_cbranch_scc1"),
+    conditional<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) == 0; }>("s_cbranch_vccz"),
+    conditional<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) != 0; }>("s_cbranch_vccnz"),
+    conditional<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) == 0; }>("s_cbranch_execz"),
+    conditional<[](const Wave &w) { return (w.s[kExec] | w.s[kExec + 1]) != 0; }>("s_cbranch_execnz"),
     // STATUS.COND_DBG_USER and COND_DBG_SYS are set by debuggers only.
     plain("s_cbranch_cdbgsys", nothing),
     plain("s_cbranch_cdbguser", nothing),

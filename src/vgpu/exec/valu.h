@@ -115,7 +115,9 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     return type;
   }
   template <class T> static constexpr Type typeOf() {
-    if constexpr (isValue<T>)
+    if constexpr (std::is_same_v<T, bool>)
+      return Type::Mask;
+    else if constexpr (isValue<T>)
       return Lane<T>::type;
     else
       return Type::None;
@@ -202,6 +204,69 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     }
   }
 
+  /// The plain case with EXEC full, for the translator: `i` is a constant there, so that what looks like a choice is
+  /// none. Sources are copied, which costs nothing where registers are values and not memory.
+  static bool attempt(Wave &w, const Inst *i) {
+    if constexpr (usesF16)
+      if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64)
+        return false;
+    LaneArgs args;
+    alignas(64) u32 in[N], out[N], sources[3][2 * N], result[2 * N];
+    [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
+      (copySource<K>(w, *i, sources[K]), ...);
+    }(std::make_integer_sequence<unsigned, values>());
+    for (unsigned k = 0; k < 3; ++k)
+      args.s[k] = sources[k];
+    if constexpr (readsMask)
+      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : w.vcc(), in);
+    args.in = in;
+    args.out = out;
+    args.mode = w.mode;
+    args.d = result;
+    lanes<false>(args, nullptr);
+    if constexpr (!compares)
+      memcpy(w.v[i->dst], result, is64(typeOf<Result>()) ? sizeof result : sizeof result / 2);
+    if constexpr (compares || writesMask)
+      w.setScalar64(i->sdst, compressMask(out));
+    if constexpr (compares)
+      if (i->row->traits & kWritesExec)
+        w.setExec(compressMask(out));
+    return true;
+  }
+
+  /// Any type of floating point: what the host computes depends on MXCSR.
+  static constexpr bool computesFloat =
+      isFloat(typeOf<Result>()) || isFloat(sourceType<0>()) || isFloat(sourceType<1>()) || isFloat(sourceType<2>());
+
+  template <unsigned K> [[gnu::always_inline]] static void copySource(const Wave &w, const Inst &i, u32 *to) {
+    constexpr unsigned kCount = wide<K>() ? 2 : 1;
+    if (i.srcKind[K] == SrcKind::Vgpr) {
+      memcpy(to, w.v[i.src[K].reg], kCount * N * sizeof(u32));
+      if constexpr (computesFloat)
+        hideVectors(to, kCount * N);
+      return;
+    }
+    for (unsigned half = 0; half < kCount; ++half) {
+      u32 value = i.srcKind[K] == SrcKind::Scalar ? w.s[i.src[K].reg + half] : i.src[K].lanes[half * N];
+      if constexpr (computesFloat)
+        asm("" : "+r"(value));
+      for (unsigned n = 0; n < N; ++n)
+        to[half * N + n] = value;
+    }
+  }
+
+  /// Keeps the optimiser from knowing values: it would compute with those that it knows, in a mode that is not the
+  /// guest's.
+  [[gnu::always_inline]] static void hideVectors(u32 *lanes, unsigned count) {
+    typedef u32 Vec __attribute__((vector_size(4 * kVectorLanes)));
+    for (unsigned n = 0; n < count; n += kVectorLanes) {
+      Vec x;
+      memcpy(&x, lanes + n, sizeof x);
+      asm("" : "+v"(x));
+      memcpy(lanes + n, &x, sizeof x);
+    }
+  }
+
   template <unsigned Uniform> static constexpr Handler threadedFor() {
     // What compilers write. The short encodings have a scalar only as their first source, and compares are many.
     constexpr bool exists = Uniform < 1u << values;
@@ -224,10 +289,14 @@ template <auto F> struct LoopOf {
 template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0) {
   using S = typename LoopOf<F>::S;
   using L = typename LoopOf<F>::type;
-  Row row;
+  Row row{};
   row.mnemonic = mnemonic;
-  row.handler = &L::handler;
-  row.loop = &L::run;
+  if constexpr (kBitcode) {
+    row.attempt = &L::attempt;
+  } else {
+    row.handler = &L::handler;
+    row.loop = &L::run;
+  }
   if constexpr (L::compares) {
     row.dst = Type::Mask;
     traits |= kWritesMask;
@@ -248,22 +317,24 @@ template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0
   if (L::writesMask)
     traits |= kWritesMask;
   row.traits = traits;
-  if (!(traits & kWritesExec))
-    row.threaded = L::kThreaded;
+  if constexpr (!kBitcode)
+    if (!(traits & kWritesExec))
+      row.threaded = L::kThreaded;
   return row;
 }
 
 /// The same for an integer instruction, with the lane function for when its clamp bit is set.
 template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic, uint8_t traits = 0) {
   Row row = op<F>(mnemonic, traits);
-  row.clamped = &LoopOf<Clamped>::type::run;
+  if constexpr (!kBitcode)
+    row.clamped = &LoopOf<Clamped>::type::run;
   return row;
 }
 
 /// A row for an instruction that needs the whole wave and does everything itself.
 constexpr Row raw(std::string_view mnemonic, Handler handler, Type dst, Type s0 = Type::None, Type s1 = Type::None,
                   Type s2 = Type::None, uint8_t traits = 0) {
-  return Row{mnemonic, handler, nullptr, dst, {s0, s1, s2}, traits};
+  return Row{mnemonic, kBitcode ? nullptr : handler, nullptr, dst, {s0, s1, s2}, traits};
 }
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

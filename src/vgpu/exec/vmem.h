@@ -577,15 +577,10 @@ alignas(64) inline constexpr u32 kLaneIds[N] = {0,  1,  2,  3,  4,  5,  6,  7,  
 
 /// A row of a memory instruction; the decoder needs no operand types for these formats.
 constexpr Row memory(std::string_view mnemonic, Handler handler) {
-  return Row{mnemonic, handler, nullptr, Type::None, {Type::None, Type::None, Type::None}, 0};
+  return Row{mnemonic, kBitcode ? nullptr : handler, nullptr, Type::None, {Type::None, Type::None, Type::None}, 0};
 }
 
-/// The same with a threaded handler for its usual case.
+/// The threaded handlers of a row that has one for its usual case.
 template <Handler H> inline constexpr Handler kOnly[8] = {H};
-constexpr Row memory(std::string_view mnemonic, Handler handler, const Handler *threaded) {
-  Row row = memory(mnemonic, handler);
-  row.threaded = threaded;
-  return row;
-}
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

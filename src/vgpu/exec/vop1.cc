@@ -38,9 +38,11 @@ constexpr Handler kThreadedMoves[8] = {v_mov_b32Threaded<false>, v_mov_b32Thread
 void moveLanes(const LaneArgs &args) { memmove(args.d, args.s[0], N * sizeof(u32)); }
 constexpr Row moveRow() {
   Row row = op<[](u32 a) { return a; }>("v_mov_b32");
-  row.handler = v_mov_b32;
-  row.loop = moveLanes;
-  row.threaded = kThreadedMoves;
+  if constexpr (!kBitcode) {
+    row.handler = v_mov_b32;
+    row.loop = moveLanes;
+    row.threaded = kThreadedMoves;
+  }
   return row;
 }
 

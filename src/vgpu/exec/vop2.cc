@@ -38,6 +38,7 @@ template <auto F> constexpr Row opFixedMode(std::string_view mnemonic, uint8_t t
   row.handler = &FixedMode<F>::handler;
   row.threaded = nullptr;
   row.loop = &FixedMode<F>::run;
+  row.attempt = nullptr;
   return row;
 }
 
@@ -120,7 +121,8 @@ template <auto Low, auto High> constexpr Fusion carriedInto(std::string_view sec
 constexpr Fusion kWideAdd = carriedInto<add, addWithCarry>("v_addc_co_u32");
 constexpr Fusion kWideSubtract = carriedInto<subtract, subtractWithBorrow>("v_subb_co_u32");
 constexpr Row fused(Row row, const Fusion *fusion) {
-  row.fusion = fusion;
+  if constexpr (!kBitcode)
+    row.fusion = fusion;
   return row;
 }
 

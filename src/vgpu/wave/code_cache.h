@@ -9,6 +9,7 @@
 #pragma once
 
 #include "isa/target.h"
+#include "vgpu/translate/translations.h"
 #include "vgpu/wave/inst.h"
 
 #include <atomic>
@@ -52,6 +53,9 @@ public:
   /// handler reports it. Thread-safe.
   const Inst *find(uint64_t pc, const CodeChunk *&chunk);
 
+  /// What has been translated of it.
+  Translations &translations() { return translations_; }
+
 private:
   CodeChunk &chunkFor(uint64_t pc);
   void decodeRun(CodeChunk &chunk, uint64_t pc);
@@ -59,6 +63,7 @@ private:
   Device &device_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<CodeChunk>> chunks_;
+  Translations translations_;
 };
 
 class CodeCache {

@@ -24,6 +24,7 @@ struct Inst;
 struct Observation;
 struct Poison;
 class Trace;
+class Translation;
 class Workgroup;
 struct Wave;
 
@@ -93,6 +94,8 @@ public:
   const Fault &fault() const { return fault_; }
   /// Complete once `onDone` runs; null when nobody counts.
   const DispatchCounters *counters() const { return counters_.get(); }
+  /// Waves that have run to their end in translated code; complete once `onDone` runs.
+  uint64_t translatedWaves() const { return translatedWaves_.load(std::memory_order_relaxed); }
   /// In the clock of `Device::clock()`.
   uint64_t startTime() const { return startTime_; }
   uint64_t endTime() const { return endTime_; }
@@ -102,6 +105,9 @@ public:
   bool aborted() const { return aborted_.load(std::memory_order_acquire); }
 
   std::string kernelName() const;
+
+  /// Whether anybody looks at its waves while they run, or at what they leave.
+  bool watched() const { return counters_ || observation_ || launch_.onWaveEnd; }
 
   /// Where its waves begin: in which chunk of which code.
   const Inst *entry() const { return entry_; }
@@ -119,6 +125,7 @@ private:
   const Inst *entry_ = nullptr; ///< found once, by Device::prepare
   const CodeChunk *entryChunk_ = nullptr;
   WaveStart start_;
+  const Translation *translation_ = nullptr; ///< of `code_`; null when it must be interpreted
   std::unique_ptr<DispatchCounters> counters_;
   std::unique_ptr<Observation> observation_; ///< mostly null
   uint64_t startTime_ = 0;
@@ -129,6 +136,7 @@ private:
   // What workers write while they run is kept off the cache lines that they read for every workgroup.
   alignas(64) std::atomic<uint64_t> nextGroup_{0};
   alignas(64) std::atomic<uint64_t> finishedGroups_{0}; ///< of the workers that have left
+  std::atomic<uint64_t> translatedWaves_{0};            ///< of the same
   std::atomic<uint32_t> participants_{0};               ///< workers that have not left yet
   std::atomic<bool> done_{false};
   alignas(64) std::atomic<bool> started_{false};

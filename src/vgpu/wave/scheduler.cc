@@ -72,8 +72,10 @@ private:
     std::vector<OpcodeCount> counts;
     uint64_t waves = 0;
     uint64_t finished = 0; ///< workgroups that ended
-    uint32_t wanted = 1;   ///< workgroups to keep resident
-    size_t next = 0;       ///< whose turn it is
+    // Waves of a translated kernel: that ended in translated code, and that it left to the interpreter.
+    uint64_t translated = 0, untranslated = 0;
+    uint32_t wanted = 1; ///< workgroups to keep resident
+    size_t next = 0;     ///< whose turn it is
     bool roundBusy = false, roundEnded = false;
     unsigned roundsWithoutEnd = 0;
     bool exhausted = false; ///< no more workgroups to start
@@ -120,12 +122,13 @@ private:
       leave(share);
       return true;
     }
+    const uint64_t finished = share.finished;
     while (share.groups.size() < share.wanted && !share.exhausted && start(share)) {
     }
     if (share.groups.empty()) {
       if (share.exhausted)
         leave(share);
-      return share.exhausted;
+      return share.exhausted || share.finished != finished;
     }
     const auto progress = share.groups[share.next]->run();
     const bool busy = progress != Workgroup::Progress::Waiting;
@@ -154,7 +157,17 @@ private:
     share.roundBusy = share.roundEnded = false;
   }
 
-  /// Makes the next workgroup of the grid resident. False when that is not possible now.
+  /// Translated code for the workgroups to come; null when they have to be interpreted, or better are: going over to
+  /// the interpreter costs more than beginning with it.
+  static const TranslatedCode *translationFor(const Share &share) {
+    constexpr uint64_t kTries = 64;
+    if (!share.dispatch->translation_ || (share.untranslated >= kTries && share.untranslated > share.translated))
+      return nullptr;
+    return share.dispatch->translation_->code();
+  }
+
+  /// Makes the next workgroup of the grid resident. False when that is not possible now, or when those to come next ran
+  /// to their end at once.
   bool start(Share &share) {
     Dispatch &dispatch = *share.dispatch;
     if (share.taken.empty() && dispatch.nextGroup_.load(std::memory_order_relaxed) >= dispatch.groupCount_) {
@@ -167,6 +180,16 @@ private:
       return false;
     if (!dispatch.started_.load(std::memory_order_relaxed) && !dispatch.started_.exchange(true))
       dispatch.startTime_ = Device::clock();
+    if (const TranslatedCode *code = translationFor(share)) {
+      Workgroup::TranslatedRun run = Workgroup::runTranslated(dispatch, *code, pool_, share.taken);
+      share.finished += run.groups;
+      share.translated += run.waves;
+      share.untranslated += run.left;
+      if (!run.group)
+        return false;
+      share.groups.push_back(std::move(run.group));
+      return true;
+    }
     OpcodeCount *counts = share.counts.empty() ? nullptr : share.counts.data();
     std::unique_ptr<Workgroup> group = Workgroup::startNext(dispatch, pool_, counts, &share.taken);
     if (!group)
@@ -183,6 +206,7 @@ private:
     share.left = true;
     Dispatch &dispatch = *share.dispatch;
     share.groups.clear();
+    dispatch.translatedWaves_.fetch_add(share.translated, std::memory_order_relaxed);
     dispatch.finishedGroups_.fetch_add(share.finished, std::memory_order_acq_rel);
     // Who came too late to run anything must not touch the counts: they may be being read already.
     if (dispatch.counters_ && share.waves)

@@ -100,9 +100,9 @@ void WaveStart::fillItemIds(ItemIds &ids, const std::array<uint32_t, 3> &groupSi
   uint32_t x = first % groupSize[0], y = first / groupSize[0] % groupSize[1], z = first / groupSize[0] / groupSize[1];
   for (uint32_t lane = 0; lane < active; ++lane) {
     const uint32_t givenY = wantedIds_ > 0 ? y : 0, givenZ = wantedIds_ > 1 ? z : 0;
-    ids[0][lane] = packedIds_ ? x | givenY << 10 | givenZ << 20 : x;
-    ids[1][lane] = packedIds_ ? 0 : givenY;
-    ids[2][lane] = packedIds_ ? 0 : givenZ;
+    ids.lanes[0][lane] = packedIds_ ? x | givenY << 10 | givenZ << 20 : x;
+    ids.lanes[1][lane] = packedIds_ ? 0 : givenY;
+    ids.lanes[2][lane] = packedIds_ ? 0 : givenZ;
     if (++x == groupSize[0]) {
       x = 0;
       if (++y == groupSize[1]) {
@@ -114,7 +114,12 @@ void WaveStart::fillItemIds(ItemIds &ids, const std::array<uint32_t, 3> &groupSi
 }
 
 void WaveStart::start(Wave &w, const Place &place) const {
-  static_cast<WaveState &>(w) = state_;
+  setCommon(w);
+  setPlace(w, place);
+  setVectors(w, place.groupSize);
+}
+
+void WaveStart::setPlace(Wave &w, const Place &place) const {
   w.group = place.group;
   w.index = place.index;
   w.lds = place.lds;
@@ -129,18 +134,35 @@ void WaveStart::start(Wave &w, const Place &place) const {
     w.s[groupInfoAt_] = place.groupWaves | (place.index == 0 ? 0x80000000u : 0);
   if (scratchOffsetAt_ != kNone)
     w.s[scratchOffsetAt_] = static_cast<uint32_t>(place.scratchOffset);
+}
 
-  const uint32_t given = std::min(itemIdRegisters_, vgprs_);
-  if (place.groupSize == fullSize_) [[likely]] {
-    memcpy(w.v, &itemIds_[place.index], given * sizeof w.v[0]);
-  } else {
-    ItemIds ids;
-    fillItemIds(ids, place.groupSize, place.index);
-    memcpy(w.v, &ids, given * sizeof w.v[0]);
+void WaveStart::setVectors(Wave &w, const std::array<uint32_t, 3> &groupSize, std::span<const uint16_t> except) const {
+  const uint32_t given = itemIdRegisters();
+  ItemIds own;
+  const ItemIds *ids = &own;
+  if (groupSize == fullSize_) [[likely]]
+    ids = &itemIds_[w.index];
+  else
+    fillItemIds(own, groupSize, w.index);
+  if (except.empty()) [[likely]] {
+    memcpy(w.v, ids, given * sizeof w.v[0]);
+    memset(w.v[given], 0, (vgprs_ - given) * sizeof w.v[0]);
+    if (accVgprs_)
+      memset(w.v[kAccBase], 0, accVgprs_ * sizeof w.v[0]);
+    return;
   }
-  memset(w.v[given], 0, (vgprs_ - given) * sizeof w.v[0]);
-  if (accVgprs_)
-    memset(w.v[kAccBase], 0, accVgprs_ * sizeof w.v[0]);
+  const auto kept = [&](uint32_t reg) { return std::ranges::binary_search(except, reg); };
+  for (uint32_t reg = 0; reg < vgprs_; ++reg) {
+    if (kept(reg))
+      continue;
+    if (reg < given)
+      memcpy(w.v[reg], ids->lanes[reg], sizeof w.v[0]);
+    else
+      memset(w.v[reg], 0, sizeof w.v[0]);
+  }
+  for (uint32_t reg = kAccBase; reg < kAccBase + accVgprs_; ++reg)
+    if (!kept(reg))
+      memset(w.v[reg], 0, sizeof w.v[0]);
 }
 
 } // namespace luthier::vgpu

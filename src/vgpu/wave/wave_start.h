@@ -9,8 +9,10 @@
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/wave.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace luthier::vgpu {
@@ -37,9 +39,28 @@ public:
   };
   void start(Wave &wave, const Place &place) const;
 
+  // What `start` does, in parts: for whoever starts many waves with the same record, and for waves whose vector
+  // registers may never be looked at.
+
+  /// What all waves have in common.
+  void setCommon(Wave &wave) const { static_cast<WaveState &>(wave) = state_; }
+  /// What is the wave's own, but for vector registers.
+  void setPlace(Wave &wave, const Place &place) const;
+  /// Vector registers other than those in `except`, which is sorted.
+  void setVectors(Wave &wave, const std::array<uint32_t, 3> &groupSize, std::span<const uint16_t> except = {}) const;
+
+  /// Work-item ids of a wave of a workgroup of full size, as they go to the first vector registers, and to how many.
+  const uint32_t *itemIds(uint32_t wave) const { return itemIds_[wave].lanes[0]; }
+  uint32_t itemIdRegisters() const { return std::min(itemIdRegisters_, vgprs_); }
+  const std::array<uint32_t, 3> &fullSize() const { return fullSize_; }
+  uint32_t fullWaves() const { return static_cast<uint32_t>(itemIds_.size()); }
+  uint32_t mode() const { return state_.mode; }
+
 private:
   /// Registers of work-item ids: at most x, y and z.
-  using ItemIds = std::array<std::array<uint32_t, kMaxLanes>, 3>;
+  struct alignas(64) ItemIds {
+    uint32_t lanes[3][kMaxLanes];
+  };
 
   void setUserRegisters(const KernelDescriptor &descriptor, const Launch &launch, const isa::Target &target);
   void fillItemIds(ItemIds &ids, const std::array<uint32_t, 3> &groupSize, uint32_t index) const;

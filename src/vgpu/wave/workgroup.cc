@@ -69,12 +69,9 @@ uint64_t Workgroup::takeIndex(Dispatch &dispatch, GroupRange *taken) {
 std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts,
                                                 GroupRange *taken) {
   const Launch &launch = dispatch.launch();
-  const uint32_t lanes = dispatch.device().target().waveSize;
-  auto wavesFor = [&](uint32_t items) { return (items + lanes - 1) / lanes; };
   // Scratch first: a workgroup that has been claimed must run.
   std::vector<uint32_t> slots;
-  const uint32_t mostItems = uint32_t(launch.workgroup[0]) * launch.workgroup[1] * launch.workgroup[2];
-  if (launch.privateSegmentSize && !launch.scratch->acquire(wavesFor(mostItems), slots))
+  if (launch.privateSegmentSize && !launch.scratch->acquire(dispatch.start_.fullWaves(), slots))
     return nullptr;
   const uint64_t index = takeIndex(dispatch, taken);
   if (index >= dispatch.groupCount_) {
@@ -82,12 +79,19 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
       launch.scratch->release(slots);
     return nullptr;
   }
+  return make(dispatch, index, pool, counts, std::move(slots));
+}
+
+std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, WavePool &pool, OpcodeCount *counts,
+                                           std::vector<uint32_t> slots) {
+  const Launch &launch = dispatch.launch();
+  const uint32_t lanes = dispatch.device().target().waveSize;
   auto group = std::unique_ptr<Workgroup>(new Workgroup(dispatch, index, pool));
   group->scratchSlots_ = std::move(slots);
   group->lds_ = std::move(pool.lds_);
   group->lds_.assign(launch.groupSegmentSize, 0);
   group->waves_ = std::move(pool.waves_);
-  group->waves_.resize(wavesFor(product(group->size_)));
+  group->waves_.resize((product(group->size_) + lanes - 1) / lanes);
   WaveStart::Place place{.group = group.get(),
                          .groupId = group->id_,
                          .groupSize = group->size_,
@@ -103,7 +107,7 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
   }
   group->running_ = static_cast<uint32_t>(group->waves_.size());
   if (dispatch.observation_)
-    group->observe(wavesFor(mostItems));
+    group->observe(dispatch.start_.fullWaves());
   return group;
 }
 

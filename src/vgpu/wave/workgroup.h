@@ -33,6 +33,8 @@ struct GroupRange {
   bool empty() const { return next == end; }
 };
 
+class TranslatedCode;
+
 class Workgroup {
 public:
   enum class Progress {
@@ -47,6 +49,17 @@ public:
   static std::unique_ptr<Workgroup> startNext(Dispatch &dispatch, WavePool &pool, OpcodeCount *counts,
                                               GroupRange *taken = nullptr);
   ~Workgroup();
+
+  /// What `runTranslated` has done.
+  struct TranslatedRun {
+    uint64_t groups = 0;              ///< that have ended
+    uint64_t waves = 0;               ///< that have ended in translated code
+    uint64_t left = 0;                ///< waves that translated code has left to the interpreter
+    std::unique_ptr<Workgroup> group; ///< one that the interpreter has to go on with, or null
+  };
+  /// Runs the next workgroups of a translated kernel, as many as are taken at once, up to the first that needs the
+  /// interpreter (translated_groups.cc).
+  static TranslatedRun runTranslated(Dispatch &dispatch, const TranslatedCode &code, WavePool &pool, GroupRange &taken);
 
   /// Gives every wave that can run a quantum.
   Progress run();
@@ -68,6 +81,8 @@ public:
 private:
   Workgroup(Dispatch &dispatch, uint64_t index, WavePool &pool);
   static uint64_t takeIndex(Dispatch &dispatch, GroupRange *taken);
+  static std::unique_ptr<Workgroup> make(Dispatch &dispatch, uint64_t index, WavePool &pool, OpcodeCount *counts,
+                                         std::vector<uint32_t> slots = {});
   void releaseBarrier();
   void ended(const Wave &wave, HostFpMode &fp);
   void observe(uint32_t wavesPerGroup);

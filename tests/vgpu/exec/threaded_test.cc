@@ -3,53 +3,13 @@
 // every threaded handler to execution, and the pairs of instructions that one handler executes.
 
 #include "harness.h"
+#include "row_text.h"
 #include "valu_cases.h"
 
 #include "vgpu/exec/level.h"
 
-#include <fmt/format.h>
-
 namespace luthier::vgpu::test {
 namespace {
-
-constexpr unsigned kSources = 3;
-
-std::string reg(char file, unsigned number, bool wide) {
-  return wide ? fmt::format("{}[{}:{}]", file, number, number + 1) : fmt::format("{}{}", file, number);
-}
-
-/// The row's instruction in its long encoding, with source n an SGPR or a constant where `uniform` has bit n: the first
-/// such source is s[4:5], since an instruction reads only one SGPR, and others are constants.
-std::string instruction(const Row &row, unsigned uniform) {
-  std::string text = fmt::format("{}_e64 ", row.mnemonic);
-  const bool compares = row.dst == Type::Mask;
-  text += compares ? "s[20:21]" : reg('v', 10, is64(row.dst));
-  if ((row.traits & kWritesMask) && !compares)
-    text += ", s[20:21]";
-  bool scalarUsed = false;
-  for (unsigned n = 0; n < kSources && row.src[n] != Type::None; ++n) {
-    if (n == 2 && (row.traits & kAccumulates))
-      break;
-    if (row.src[n] == Type::Mask) {
-      text += ", s[4:5]";
-    } else if (!(uniform >> n & 1)) {
-      text += ", " + reg('v', 2 + 2 * n, is64(row.src[n]));
-    } else if (!scalarUsed) {
-      text += ", " + reg('s', 4, is64(row.src[n]));
-      scalarUsed = true;
-    } else {
-      text += ", 3";
-    }
-  }
-  return text;
-}
-
-void fillRegisters(ExecTest &t) {
-  const Values values = test::values(kEdgesF32, 40, 0xffffffff);
-  for (unsigned r = 2; r < 12; ++r)
-    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
-      t.v(r, lane) = static_cast<uint32_t>(values[(lane * (2 * r + 1) + r) % values.size()]);
-}
 
 TEST(Threaded, EveryWayToNameSources) {
   unsigned executed = 0;
@@ -61,7 +21,7 @@ TEST(Threaded, EveryWayToNameSources) {
       for (unsigned uniform = 0; uniform < 8; ++uniform) {
         if (!row.threaded[uniform])
           continue;
-        const std::string text = instruction(row, uniform);
+        const std::string text = instructionText(row, uniform);
         for (const uint64_t exec : {~0ull, 0x00ff00ff12345678ull}) {
           ExecTest t;
           fillRegisters(t);

@@ -1,0 +1,13 @@
+// Part of the bitcode that translated code is made of, and of nothing else: how handlers stop a wave there.
+//
+// An instruction that stops the wave has changed nothing, and the interpreter executes it again, with everything there
+// is to report.
+
+#include "vgpu/wave/wave.h"
+
+namespace luthier::vgpu {
+
+const Inst *Wave::memoryFault(const Inst *, uint64_t, bool) { return nullptr; }
+const Inst *Wave::illegal(const Inst *, const char *) { return nullptr; }
+
+} // namespace luthier::vgpu

@@ -1,0 +1,244 @@
+// Translated instructions (vgpu/translate/): each must do what the interpreter does, whatever its operands are.
+//
+// Many instructions are translated together, since a translation takes a while, each with a destination of its own. The
+// state is compared when the interpreter goes on behind them.
+
+#include "assembler.h"
+#include "harness.h"
+#include "row_text.h"
+
+#include "vgpu/exec/level.h"
+#include "vgpu/translate/library.h"
+#include "vgpu/wave/fp_mode.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace luthier::vgpu::test {
+namespace {
+
+/// Has no translation, and does nothing.
+constexpr const char *kEnd = "s_ttracedata";
+
+class Translated : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!translator())
+      GTEST_SKIP() << "no translator for the CPU level " << execLevel().name;
+  }
+};
+
+struct Outcome {
+  std::string refused;   ///< by the translator: why
+  uint32_t executed = 0; ///< instructions in translated code
+};
+
+/// Runs `lines` from the state of `t`, translated as far as `kEnd`.
+Outcome runTranslated(ExecTest &t, const std::vector<uint8_t> &code) {
+  Outcome outcome;
+  std::vector<const Inst *> run;
+  std::unique_ptr<TranslatedCode> translated;
+  const auto result = t.runCode(code, [&](Wave &w, const Inst *inst) {
+    for (; run.empty() || run.back()->row->mnemonic != kEnd; inst = inst->next())
+      run.push_back(inst);
+    translated = translator()->translate(run, 512, outcome.refused);
+    if (!translated)
+      return;
+    struct alignas(64) File {
+      uint32_t v[512][kMaxLanes];
+    };
+    const auto given = std::make_unique<File>();
+    memcpy(given->v, w.v, sizeof w.v);
+    // As the engine: what it does not say to have written is filled in.
+    for (auto &lanes : w.v)
+      std::fill(std::begin(lanes), std::end(lanes), 0x600df00d);
+    {
+      HostFpMode fp;
+      fp.set(mxcsrForF32(w.mode));
+      outcome.executed = translated->entry(&w, given->v[0]);
+    }
+    std::set<uint16_t> written(translated->written[outcome.executed].begin(),
+                               translated->written[outcome.executed].end());
+    for (uint16_t reg = 0; reg < 512; ++reg)
+      if (!written.contains(reg))
+        memcpy(w.v[reg], given->v[reg], sizeof w.v[reg]);
+    w.ip = run[outcome.executed];
+  });
+  EXPECT_TRUE(result) << result.message();
+  return outcome;
+}
+
+/// Which of several NaNs an operation returns is not said, and depends on the order of operands in host instructions.
+bool same(uint32_t a, uint32_t b) {
+  return a == b || (isNanF32(a) && isNanF32(b)) || (isNanF16(a) && isNanF16(b) && a >> 16 == b >> 16);
+}
+
+void expectSame(ExecTest &a, ExecTest &b, const std::string &what) {
+  for (unsigned reg = 0; reg < 512; ++reg)
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
+      // The high half of an f64 NaN is one of f32; its low half then is not looked at.
+      const bool wideNan = reg + 1 < 512 && isNanF32(a.v(reg + 1, lane)) && isNanF32(b.v(reg + 1, lane));
+      ASSERT_TRUE(same(a.v(reg, lane), b.v(reg, lane)) || wideNan) << fmt::format(
+          "v{} lane {}: {:#x} interpreted, {:#x} translated\n{}", reg, lane, a.v(reg, lane), b.v(reg, lane), what);
+    }
+  for (unsigned reg = 0; reg < 128; ++reg)
+    ASSERT_EQ(a.s(reg), b.s(reg)) << "s" << reg << "\n" << what;
+  ASSERT_EQ(a.scc(), b.scc()) << what;
+  ASSERT_EQ(a.mode(), b.mode()) << what;
+}
+
+struct Batch {
+  uint64_t executed = 0;
+  std::string refused;
+};
+
+/// Runs instructions both ways. Those that the translator refuses are left out.
+void runBatch(std::vector<std::string> lines, uint32_t mode, uint64_t scalar, Batch &batch) {
+  while (!lines.empty()) {
+    std::string text;
+    for (const std::string &line : lines)
+      text += line + "\n";
+    const auto code = assemble(*isa::findTarget("gfx90a"), text + kEnd + "\ns_endpgm\n");
+    ASSERT_TRUE(code) << code.error().message();
+    ExecTest interpreted, translated;
+    for (ExecTest *t : {&interpreted, &translated}) {
+      fillRegisters(*t);
+      t->mode(mode);
+      t->setS64(4, scalar);
+      t->setS64(6, 0x800000007fc12345);
+      t->s(8) = 0x00030007;
+      t->vcc(0x0123456789abcdef);
+      t->scc(true);
+    }
+    ASSERT_TRUE(interpreted.runCode(*code)) << text;
+    const Outcome outcome = runTranslated(translated, *code);
+    if (!outcome.refused.empty()) {
+      // It says which: leave that one out and try again.
+      const auto before = lines.size();
+      std::erase_if(lines, [&](const std::string &line) {
+        return line.starts_with(outcome.refused + " ") || line.starts_with(outcome.refused + "_e");
+      });
+      ASSERT_LT(lines.size(), before) << outcome.refused;
+      batch.refused += outcome.refused + "\n";
+      continue;
+    }
+    // Translated code leaves in front of what it cannot do in this mode.
+    batch.executed += outcome.executed;
+    expectSame(interpreted, translated, text);
+    if (outcome.executed >= lines.size())
+      return;
+    batch.refused += "left at " + lines[outcome.executed] + "\n";
+    lines.erase(lines.begin(), lines.begin() + outcome.executed + 1);
+  }
+}
+
+bool assembles(const std::string &line) { return static_cast<bool>(assemble(*isa::findTarget("gfx90a"), line + "\n")); }
+
+// Rounding to nearest, as compilers ask for; toward zero; up. Denormals are kept in all modes that are translated.
+constexpr uint32_t kModes[] = {0x3f0, 0x3ff, 0x3f5};
+
+constexpr size_t kTogether = 24; ///< instructions in a translation
+
+void runAll(const std::vector<std::string> &lines, uint32_t mode, uint64_t scalar, Batch &batch) {
+  for (size_t from = 0; from < lines.size(); from += kTogether)
+    runBatch({lines.begin() + static_cast<std::ptrdiff_t>(from),
+              lines.begin() + static_cast<std::ptrdiff_t>(std::min(from + kTogether, lines.size()))},
+             mode, scalar, batch);
+}
+
+TEST_F(Translated, EveryVectorInstruction) {
+  Batch batch;
+  for (const uint32_t mode : kModes) {
+    std::vector<std::string> lines;
+    for (std::span<const Row> table : execLevel().tables)
+      for (const Row &row : table) {
+        if (!row.threaded || !row.loop || (row.traits & kKeepsHigh))
+          continue;
+        for (unsigned uniform : {0u, 1u, 2u, 4u}) {
+          const auto to = static_cast<unsigned>(16 + 2 * (lines.size() % kTogether));
+          const std::string line = instructionText(row, uniform, to, to);
+          if (row.threaded[uniform] && assembles(line))
+            lines.push_back(line);
+        }
+      }
+    runAll(lines, mode, mode == kModes[0] ? 0x40490fdb3f000001 : 0x7ff8000180000001, batch);
+  }
+  EXPECT_GT(batch.executed, 2000u) << batch.refused;
+}
+
+// Instructions that use each other's results, and constants that the optimiser sees through several of them. Of
+// integers only: NaNs that differ would make everything differ.
+TEST_F(Translated, ChainsOfInstructions) {
+  std::vector<const Row *> rows;
+  for (std::span<const Row> table : execLevel().tables)
+    for (const Row &row : table)
+      if (row.threaded && row.loop && !(row.traits & kKeepsHigh) && !isFloat(row.dst) &&
+          std::ranges::none_of(row.src, isFloat))
+        rows.push_back(&row);
+  std::mt19937 random(1);
+  const auto below = [&](size_t n) { return static_cast<unsigned>(random() % n); };
+  Batch batch;
+  for (unsigned chain = 0; chain < 30; ++chain) {
+    std::vector<std::string> lines;
+    while (lines.size() < 40) {
+      const Row &row = *rows[below(rows.size())];
+      // The sources are v2 to v7 and s[4:5] (row_text.h), and so are the results.
+      std::string line = instructionText(row, below(8), 2 + below(3) * 2, below(4) ? 20 : 4);
+      if (below(5) == 0)
+        line = fmt::format("v_mov_b32_e32 v{}, {}", 2 + below(6), static_cast<int>(below(70)) - 3);
+      if (assembles(line))
+        lines.push_back(line);
+    }
+    runBatch(lines, kModes[0], 0x40490fdb3f000001, batch);
+  }
+  EXPECT_GT(batch.executed, 1000u) << batch.refused;
+}
+
+TEST_F(Translated, EveryScalarInstruction) {
+  std::vector<std::string> lines;
+  for (std::span<const Row> table : execLevel().tables)
+    for (const Row &row : table) {
+      if (!row.threaded || row.loop || !row.mnemonic.starts_with("s_") ||
+          row.mnemonic.find("load") != std::string::npos)
+        continue;
+      const unsigned n = 20 + 2 * static_cast<unsigned>(lines.size() % kTogether);
+      for (const std::string &operands :
+           {fmt::format("s{}, s4, s6", n), fmt::format("s[{}:{}], s[4:5], s[6:7]", n, n + 1),
+            fmt::format("s[{}:{}], s[4:5], s8", n, n + 1), fmt::format("s{}, s[4:5]", n), fmt::format("s{}, s4", n),
+            fmt::format("s[{}:{}], s[4:5]", n, n + 1), fmt::format("s[{}:{}], s4", n, n + 1), std::string("s4, s6"),
+            std::string("s[4:5], s[6:7]"), std::string("s[4:5], s6"), fmt::format("s{}, -3, s6", n),
+            fmt::format("s[{}:{}], 0x12345, s[6:7]", n, n + 1), std::string("0")}) {
+        const std::string line = fmt::format("{} {}", row.mnemonic, operands);
+        // EXEC stays full: what narrows it ends translated code (Narrowing, below).
+        if (assembles(line) && row.mnemonic.find("exec") == std::string::npos)
+          lines.push_back(line);
+      }
+    }
+  Batch batch;
+  runAll(lines, kModes[0], 0x40490fdb3f000001, batch);
+  EXPECT_GT(batch.executed, 100u) << batch.refused;
+}
+
+TEST_F(Translated, NarrowingExecLeaves) {
+  for (const char *first : {"s_and_saveexec_b64 s[10:11], s[4:5]", "v_cmpx_lt_u32_e64 s[10:11], v2, v3",
+                            "s_mov_b64 exec, s[4:5]", "s_andn2_b64 exec, exec, s[6:7]"}) {
+    const std::string text = std::string("v_add_u32 v20, v2, v3\n") + first + "\nv_add_u32 v21, v2, v4\n";
+    const auto code = assemble(*isa::findTarget("gfx90a"), text + kEnd + "\ns_endpgm\n");
+    ASSERT_TRUE(code) << code.error().message();
+    ExecTest interpreted, translated;
+    for (ExecTest *t : {&interpreted, &translated}) {
+      fillRegisters(*t);
+      t->setS64(4, 0xffffffff0fffffff);
+      t->setS64(6, 1);
+    }
+    ASSERT_TRUE(interpreted.runCode(*code)) << text;
+    const Outcome outcome = runTranslated(translated, *code);
+    EXPECT_EQ(outcome.refused, "") << text;
+    EXPECT_EQ(outcome.executed, 2u) << text;
+    expectSame(interpreted, translated, text);
+  }
+}
+
+} // namespace
+} // namespace luthier::vgpu::test

@@ -1,0 +1,264 @@
+// Whole kernels, translated and interpreted: memory must be the same to the bit, and so must faults.
+//
+// LUTHIER_VGPU_TRANSLATE is `always` here. The interpreter's turn comes with a launch that counts: what is watched is
+// never translated.
+
+#include "engine.h"
+
+#include "vgpu/exec/level.h"
+#include "vgpu/translate/library.h"
+
+#include <functional>
+
+namespace luthier::vgpu::test {
+namespace {
+
+class Translation : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!translator())
+      GTEST_SKIP() << "no translator for the CPU level " << execLevel().name;
+  }
+
+  struct Result {
+    std::vector<uint32_t> memory;
+    Fault fault;
+    uint64_t translated = 0;
+  };
+
+  /// Runs on `words` dwords of memory, each its own number times 0x01000193. Arguments: where they are, `words`.
+  Result run(uint64_t kernel, uint32_t grid, uint32_t group, uint32_t words, bool interpreted) {
+    const uint64_t memory = memory_ ? memory_ : memory_ = engine.memory(words * 4ull);
+    for (uint32_t n = 0; n < words; ++n)
+      Engine::at<uint32_t>(memory, n) = n * 0x01000193;
+    Launch launch;
+    launch.kernelObject = kernel;
+    launch.grid = {grid, 1, 1};
+    launch.workgroup = {static_cast<uint16_t>(group), 1, 1};
+    launch.kernarg = arguments_ ? arguments_ : arguments_ = engine.arguments(memory, words);
+    launch.count = interpreted;
+    const auto running = engine.start(launch);
+    EXPECT_TRUE(running->ended());
+    Result result;
+    result.memory.assign(&Engine::at<uint32_t>(memory), &Engine::at<uint32_t>(memory) + words);
+    result.fault = running->fault;
+    result.translated = running->dispatch->translatedWaves();
+    return result;
+  }
+
+  /// Both ways. `translated`: waves that must run to their end in translated code.
+  void both(uint64_t kernel, uint32_t grid, uint32_t group, uint32_t words, uint64_t translated) {
+    const Result expected = run(kernel, grid, group, words, true), actual = run(kernel, grid, group, words, false);
+    EXPECT_EQ(expected.fault.kind, Fault::Kind::None) << expected.fault.text;
+    EXPECT_EQ(actual.fault.kind, Fault::Kind::None) << actual.fault.text;
+    EXPECT_EQ(expected.translated, 0u);
+    EXPECT_EQ(actual.translated, translated);
+    for (uint32_t n = 0; n < words; ++n)
+      ASSERT_EQ(actual.memory[n], expected.memory[n]) << "dword " << n;
+  }
+
+  Engine engine{2};
+
+private:
+  uint64_t memory_ = 0, arguments_ = 0;
+};
+
+/// x[i] = fma(x[i], 1.5, x[i]) * 3 for i < n, where work-items have numbers in v1: what compilers write for that.
+std::string guarded(unsigned group) {
+  return prologue(group) + R"(
+    s_load_dword s9, s[0:1], 0x8
+    s_waitcnt lgkmcnt(0)
+    v_cmp_gt_u32 vcc, s9, v1
+    s_and_saveexec_b64 s[10:11], vcc
+    s_cbranch_execz end
+    v_mov_b32 v3, s7
+    v_add_co_u32 v2, vcc, s6, v2
+    v_addc_co_u32 v3, vcc, 0, v3, vcc
+    global_load_dword v4, v[2:3], off
+    s_waitcnt vmcnt(0)
+    v_fma_f32 v5, v4, 0.5, v4
+    v_mul_f32 v5, 0x40400000, v5
+    global_store_dword v[2:3], v5, off
+    end:
+    s_endpgm
+)";
+}
+
+TEST_F(Translation, WholeWaves) { both(engine.kernel(guarded(256)), 256 * 40, 256, 256 * 40, 4 * 40); }
+
+TEST_F(Translation, GuardLeavesTheLastWave) {
+  // 10 of 12 waves have all lanes on, one some, one none.
+  both(engine.kernel(guarded(256)), 256 * 3, 256, 64 * 10 + 17, 10);
+}
+
+TEST_F(Translation, SmallerLastWorkgroup) {
+  // Its waves are interpreted, whole ones too.
+  both(engine.kernel(guarded(256)), 256 * 5 + 100, 256, 256 * 6, 4 * 5);
+}
+
+TEST_F(Translation, PartialWaveInEveryWorkgroup) { both(engine.kernel(guarded(96)), 96 * 20, 96, 96 * 20, 20); }
+
+TEST_F(Translation, ManyWorkgroupsOnSeveralWorkers) {
+  both(engine.kernel(guarded(64)), 64 * 20000, 64, 64 * 20000, 20000);
+}
+
+TEST_F(Translation, ScatteredAddressesLeave) {
+  // Each lane at the place of its neighbour.
+  const std::string swapped = prologue(64) + R"(
+    v_xor_b32 v2, 4, v2
+    global_load_dword v3, v2, s[6:7]
+    v_add_u32 v4, 7, v1
+    s_waitcnt vmcnt(0)
+    v_add_u32 v3, v3, v4
+    global_store_dword v2, v3, s[6:7]
+    s_endpgm
+)";
+  both(engine.kernel(swapped), 64 * 300, 64, 64 * 300, 0);
+}
+
+TEST_F(Translation, RegistersStartAsZeroWhereTheInterpreterTakesOver) {
+  // Uses registers that nothing wrote, before and behind a place where translated code leaves: v40, s60.
+  const std::string zeros = prologue(64) + R"(
+    v_add_u32 v3, 5, v40
+    v_xor_b32 v6, 4, v2
+    global_store_dword v6, v3, s[6:7]
+    v_add_u32 v4, v41, v3
+    v_add_u32 v4, s60, v4
+    v_add_u32 v4, v4, v0
+    global_store_dword v2, v4, s[6:7]
+    s_endpgm
+)";
+  both(engine.kernel(zeros), 64 * 8, 64, 64 * 8, 0);
+}
+
+TEST_F(Translation, OtherModes) {
+  const std::string arithmetic = prologue(64) + R"(
+    v_mov_b32 v7, 0x00400000
+    v_add_f32 v8, v7, v7
+    v_mov_b32 v7, 0x3f800001
+    v_mul_f32 v9, v7, v7
+    v_cvt_f32_u32 v10, 0x01ffffff
+    v_xor_b32 v8, v8, v9
+    v_xor_b32 v8, v8, v10
+    global_load_dword v3, v2, s[6:7]
+    s_waitcnt vmcnt(0)
+    v_and_b32 v3, 0x807fffff, v3
+    v_mul_f32 v3, 0.5, v3
+    v_xor_b32 v3, v3, v8
+    global_store_dword v2, v3, s[6:7]
+    s_endpgm
+)";
+  const auto withMode = [&](uint32_t floatMode, uint64_t translated) {
+    DescriptorBits bits;
+    bits.rsrc1 = (bits.rsrc1 & ~(0xffu << 12)) | floatMode << 12;
+    both(engine.kernel(arithmetic, bits), 64 * 4, 64, 64 * 4, translated);
+  };
+  withMode(0xf0, 4); // nearest
+  withMode(0xff, 4); // toward zero
+  withMode(0xf5, 4); // up
+  withMode(0x00, 0); // denormals flushed
+  withMode(0xaf, 0); // as inputs only
+  withMode(0xf3, 0); // f32 and f64 differ
+}
+
+TEST_F(Translation, FaultsAreTheInterpreters) {
+  // Work-items from 1024 on are behind the end of the memory.
+  const uint64_t kernel = engine.kernel(prologue(64) + R"(
+    global_load_dword v3, v2, s[6:7]
+    s_waitcnt vmcnt(0)
+    v_add_u32 v3, 1, v3
+    global_store_dword v2, v3, s[6:7]
+    s_endpgm
+)");
+  constexpr uint32_t kWords = Engine::kPage / 4;
+  const uint64_t guard = engine.memory(2 * Engine::kPage);
+  engine.space().unmap(guard + Engine::kPage, Engine::kPage, engine.device().mask());
+  const uint64_t arguments = engine.arguments(guard);
+  Fault faults[2];
+  for (const bool interpreted : {true, false}) {
+    Launch launch;
+    launch.kernelObject = kernel;
+    launch.grid = {kWords + 64, 1, 1};
+    launch.workgroup = {64, 1, 1};
+    launch.kernarg = arguments;
+    launch.count = interpreted;
+    const auto running = engine.start(launch);
+    ASSERT_TRUE(running->ended());
+    faults[interpreted] = running->fault;
+    EXPECT_EQ(interpreted, running->dispatch->translatedWaves() == 0);
+  }
+  EXPECT_EQ(faults[0].kind, Fault::Kind::Memory);
+  EXPECT_EQ(faults[0].address, guard + Engine::kPage);
+  EXPECT_EQ(faults[0].address, faults[1].address);
+  EXPECT_EQ(faults[0].write, faults[1].write);
+  EXPECT_EQ(faults[0].text, faults[1].text);
+}
+
+TEST_F(Translation, ScalarLoadFaultsAreTheInterpreters) {
+  const uint64_t kernel = engine.kernel("s_load_dwordx2 s[6:7], s[0:1], 0x0\n"
+                                        "s_waitcnt lgkmcnt(0)\n"
+                                        "s_load_dword s8, s[6:7], 0x0\n"
+                                        "s_endpgm\n");
+  std::string texts[2];
+  for (const bool interpreted : {true, false}) {
+    Launch launch;
+    launch.kernelObject = kernel;
+    launch.grid = {64, 1, 1};
+    launch.workgroup = {64, 1, 1};
+    launch.kernarg = engine.arguments(uint64_t{0x1000});
+    launch.count = interpreted;
+    const auto running = engine.start(launch);
+    ASSERT_TRUE(running->ended());
+    EXPECT_EQ(running->fault.kind, Fault::Kind::Memory);
+    texts[interpreted] = running->fault.text;
+  }
+  EXPECT_EQ(texts[0], texts[1]);
+}
+
+TEST_F(Translation, NewCodeIsTranslatedAnew) {
+  const uint64_t code = engine.memory(64 * 1024);
+  const auto adds = [&](int what) {
+    engine.place(code, prologue(64) + "global_load_dword v3, v2, s[6:7]\ns_waitcnt vmcnt(0)\nv_add_u32 v3, " +
+                           std::to_string(what) + ", v3\nglobal_store_dword v2, v3, s[6:7]\ns_endpgm\n");
+  };
+  adds(1);
+  const uint64_t kernel = engine.descriptor(code);
+  EXPECT_EQ(run(kernel, 64, 64, 64, false).memory[1], 0x01000193u + 1);
+  EXPECT_EQ(run(kernel, 64, 64, 64, false).translated, 1u);
+  adds(2);
+  const Result second = run(kernel, 64, 64, 64, false);
+  EXPECT_EQ(second.memory[1], 0x01000193u + 2);
+  EXPECT_EQ(second.translated, 1u);
+}
+
+TEST_F(Translation, LoopsAndBarriersAreInterpreted) {
+  const std::string loop = prologue(64) + R"(
+    s_mov_b32 s12, 3
+    again:
+    s_barrier
+    v_add_u32 v1, v1, v1
+    s_sub_u32 s12, s12, 1
+    s_cmp_lg_u32 s12, 0
+    s_cbranch_scc1 again
+    global_store_dword v2, v1, s[6:7]
+    s_endpgm
+)";
+  both(engine.kernel(loop), 64 * 4, 64, 64 * 4, 0);
+}
+
+TEST_F(Translation, BranchesThatAreTakenLeave) {
+  // Every second workgroup jumps over an addition.
+  const std::string branch = prologue(64) + R"(
+    s_and_b32 s12, s2, 1
+    s_cmp_eq_u32 s12, 1
+    s_cbranch_scc1 over
+    v_add_u32 v1, 100, v1
+    over:
+    global_store_dword v2, v1, s[6:7]
+    s_endpgm
+)";
+  both(engine.kernel(branch), 64 * 32, 64, 64 * 32, 16);
+}
+
+} // namespace
+} // namespace luthier::vgpu::test
