@@ -29,7 +29,7 @@ namespace luthier::vgpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLaunches = 25;    ///< of each side, after one that warms up and is counted
+constexpr int kLaunches = 25;   ///< of each side, after one that warms up and is counted
 constexpr double kWarmUp = 1.0; ///< seconds for more of those, until the kernel is translated
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -159,8 +159,8 @@ Speed measure(VirtualGpu &gpu, const Module &module, bench::OpenCl &native, cons
   const LaunchReport counted = need(gpu.run(*kernel, options, arguments));
   native.run(test.name, test.grid, kGroup, nativeArguments);
   options.count = false;
-  // Compiling is not measured on either side: PoCL does it at the first launch, the virtual GPU in the background if the
-  // kernel is one that it can translate. Both go on computing with what they have computed.
+  // Compiling is not measured on either side: PoCL does it at the first launch, the virtual GPU in the background if
+  // the kernel is one that it can translate. Both go on computing with what they have computed.
   for (const auto start = Clock::now(); since(start) < kWarmUp;) {
     const LaunchReport report = need(gpu.run(*kernel, options, arguments));
     native.run(test.name, test.grid, kGroup, nativeArguments);
