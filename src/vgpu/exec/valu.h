@@ -215,6 +215,9 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
       (copySource<K>(w, *i, sources[K]), ...);
     }(std::make_integer_sequence<unsigned, values>());
+    if constexpr (isFloat(typeOf<Result>()) && values > 1)
+      if (anyLaneHasNans(sources))
+        return false;
     for (unsigned k = 0; k < 3; ++k)
       args.s[k] = sources[k];
     if constexpr (readsMask)
@@ -232,6 +235,25 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       if (i->row->traits & kWritesExec)
         w.setExec(compressMask(out));
     return true;
+  }
+
+  /// Whether a lane has two sources or more that are no numbers. Which of them is returned depends on the order in
+  /// which the host's instruction has them, and translated code leaves that to the optimiser.
+  [[gnu::always_inline]] static bool anyLaneHasNans(const u32 (&sources)[3][2 * N]) {
+    u32 any = 0;
+    for (unsigned i = 0; i < N; ++i)
+      any |= isNan<0>(sources[0], i) + isNan<1>(sources[1], i) + isNan<2>(sources[2], i) > 1;
+    return any;
+  }
+  template <unsigned K> [[gnu::always_inline]] static u32 isNan(const u32 *source, unsigned i) {
+    if constexpr (sourceType<K>() == Type::F32)
+      return (source[i] & 0x7fffffff) > 0x7f800000;
+    else if constexpr (sourceType<K>() == Type::F16)
+      return (source[i] & 0x7fff) > 0x7c00;
+    else if constexpr (sourceType<K>() == Type::F64)
+      return (u64{source[i + N] & 0x7fffffff} << 32 | source[i]) > 0x7ff0000000000000;
+    else
+      return 0;
   }
 
   /// Any type of floating point: what the host computes depends on MXCSR.

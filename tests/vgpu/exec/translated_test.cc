@@ -69,19 +69,11 @@ Outcome runTranslated(ExecTest &t, const std::vector<uint8_t> &code) {
   return outcome;
 }
 
-/// Which of several NaNs an operation returns is not said, and depends on the order of operands in host instructions.
-bool same(uint32_t a, uint32_t b) {
-  return a == b || (isNanF32(a) && isNanF32(b)) || (isNanF16(a) && isNanF16(b) && a >> 16 == b >> 16);
-}
-
 void expectSame(ExecTest &a, ExecTest &b, const std::string &what) {
   for (unsigned reg = 0; reg < 512; ++reg)
-    for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
-      // The high half of an f64 NaN is one of f32; its low half then is not looked at.
-      const bool wideNan = reg + 1 < 512 && isNanF32(a.v(reg + 1, lane)) && isNanF32(b.v(reg + 1, lane));
-      ASSERT_TRUE(same(a.v(reg, lane), b.v(reg, lane)) || wideNan) << fmt::format(
-          "v{} lane {}: {:#x} interpreted, {:#x} translated\n{}", reg, lane, a.v(reg, lane), b.v(reg, lane), what);
-    }
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      ASSERT_EQ(a.v(reg, lane), b.v(reg, lane)) << "interpreted and translated, v" << reg << " lane " << lane << "\n"
+                                                << what;
   for (unsigned reg = 0; reg < 128; ++reg)
     ASSERT_EQ(a.s(reg), b.s(reg)) << "s" << reg << "\n" << what;
   ASSERT_EQ(a.scc(), b.scc()) << what;
@@ -91,7 +83,16 @@ void expectSame(ExecTest &a, ExecTest &b, const std::string &what) {
 struct Batch {
   uint64_t executed = 0;
   std::string refused;
+  bool manyNans = true; ///< also where translated code leaves them to the interpreter: in two sources of a lane
 };
+
+void fillRegisters(ExecTest &t, bool manyNans) {
+  fillRegisters(t);
+  for (unsigned r = 4; r < 12 && !manyNans; ++r) // all but the first source
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      if (isNanF32(t.v(r, lane)) || isNanF16(t.v(r, lane)))
+        t.v(r, lane) = 0x3f803c00 + lane;
+}
 
 /// Runs instructions both ways. Those that the translator refuses are left out.
 void runBatch(std::vector<std::string> lines, uint32_t mode, uint64_t scalar, Batch &batch) {
@@ -103,7 +104,7 @@ void runBatch(std::vector<std::string> lines, uint32_t mode, uint64_t scalar, Ba
     ASSERT_TRUE(code) << code.error().message();
     ExecTest interpreted, translated;
     for (ExecTest *t : {&interpreted, &translated}) {
-      fillRegisters(*t);
+      fillRegisters(*t, batch.manyNans);
       t->mode(mode);
       t->setS64(4, scalar);
       t->setS64(6, 0x800000007fc12345);
@@ -149,7 +150,9 @@ void runAll(const std::vector<std::string> &lines, uint32_t mode, uint64_t scala
 
 TEST_F(Translated, EveryVectorInstruction) {
   Batch batch;
-  for (const uint32_t mode : kModes) {
+  for (const auto &[mode, manyNans] : {std::pair(kModes[0], true), std::pair(kModes[0], false),
+                                       std::pair(kModes[1], false), std::pair(kModes[2], false)}) {
+    batch.manyNans = manyNans;
     std::vector<std::string> lines;
     for (std::span<const Row> table : execLevel().tables)
       for (const Row &row : table) {
@@ -167,14 +170,12 @@ TEST_F(Translated, EveryVectorInstruction) {
   EXPECT_GT(batch.executed, 2000u) << batch.refused;
 }
 
-// Instructions that use each other's results, and constants that the optimiser sees through several of them. Of
-// integers only: NaNs that differ would make everything differ.
+// Instructions that use each other's results, and constants that the optimiser sees through several of them.
 TEST_F(Translated, ChainsOfInstructions) {
   std::vector<const Row *> rows;
   for (std::span<const Row> table : execLevel().tables)
     for (const Row &row : table)
-      if (row.threaded && row.loop && !(row.traits & kKeepsHigh) && !isFloat(row.dst) &&
-          std::ranges::none_of(row.src, isFloat))
+      if (row.threaded && row.loop && !(row.traits & kKeepsHigh))
         rows.push_back(&row);
   std::mt19937 random(1);
   const auto below = [&](size_t n) { return static_cast<unsigned>(random() % n); };
