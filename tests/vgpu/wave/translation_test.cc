@@ -26,11 +26,12 @@ protected:
     uint64_t translated = 0;
   };
 
-  /// Runs on `words` dwords of memory, each its own number times 0x01000193. Arguments: where they are, `words`.
+  /// Runs on `words` dwords of memory, each its own number times 0x01000193, but never infinite or NaN. Arguments:
+  /// where they are, `words`.
   Result run(uint64_t kernel, uint32_t grid, uint32_t group, uint32_t words, bool interpreted) {
     const uint64_t memory = memory_ ? memory_ : memory_ = engine.memory(words * 4ull);
     for (uint32_t n = 0; n < words; ++n)
-      Engine::at<uint32_t>(memory, n) = n * 0x01000193;
+      Engine::at<uint32_t>(memory, n) = n * 0x01000193 & ~0x00800000u;
     Launch launch;
     launch.kernelObject = kernel;
     launch.grid = {grid, 1, 1};
