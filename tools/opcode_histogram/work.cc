@@ -96,11 +96,16 @@ void countFlops(const Instr &instr, Work &work) {
   work.flopsPerLane = flops;
 }
 
+/// "scalar" alone is the kind of arithmetic.
+std::string_view memoryName(MemorySpace space) {
+  return space == MemorySpace::Scalar ? "scalar memory" : nameOf(space);
+}
+
 std::string_view kindOf(const Instr &instr) {
   if (instr.is(Property::Matrix))
     return "matrix";
   if (instr.memorySpace() != MemorySpace::None)
-    return instr.memorySpace() == MemorySpace::Scalar ? "scalar memory" : nameOf(instr.memorySpace());
+    return memoryName(instr.memorySpace());
   if (instr.is(Property::Wait))
     return "wait";
   if (instr.is(Property::Barrier))
@@ -124,9 +129,9 @@ Work workOf(const Instr &instr) {
   const std::optional<MemoryAccess> access = instr.memory();
   if (!access || !(access->load || access->store || access->atomic))
     return work;
-  work.byteType = std::string(nameOf(access->space)) + (access->atomic  ? " atomic"
-                                                        : access->store ? " store"
-                                                                        : " load");
+  work.byteType = std::string(memoryName(access->space)) + (access->atomic  ? " atomic"
+                                                            : access->store ? " store"
+                                                                            : " load");
   const uint64_t bytes = static_cast<uint64_t>(access->bytes) * (access->two ? 2 : 1);
   (access->space == MemorySpace::Scalar ? work.bytesPerWave : work.bytesPerLane) = bytes;
   return work;
