@@ -54,9 +54,9 @@ public:
       std::erase_if(shares_, [](const Share &share) { return share.left; });
       if (busy)
         idleTurns = 0;
-      else if (++idleTurns > kRoundsBeforeSleep * resident)
+      else if (++idleTurns > kRoundsBeforeSleep * (resident + 1))
         std::this_thread::sleep_for(std::chrono::microseconds(100));
-      else if (idleTurns > kRoundsBeforeYield * resident)
+      else if (idleTurns > kRoundsBeforeYield * (resident + 1))
         std::this_thread::yield();
     }
     for (Share &share : shares_)
