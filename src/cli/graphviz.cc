@@ -1,5 +1,7 @@
 #include "cli/graphviz.h"
 
+#include "support/write_all.h"
+
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -14,15 +16,9 @@ namespace luthier::cli {
 
 namespace {
 
-Result<void> writeAll(int fd, std::string_view text, const std::string &path) {
-  while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return makeErrorCode(errno, "writing {}: {}", path, strerror(errno));
-    text.remove_prefix(static_cast<size_t>(written));
-  }
+Result<void> writeGraph(int fd, const std::string &graph, const std::string &path) {
+  if (const int error = writeAll(fd, graph))
+    return makeErrorCode(error, "writing {}: {}", path, strerror(error));
   return {};
 }
 
@@ -32,7 +28,7 @@ Result<void> draw(const std::string &graph, const std::string &path, const std::
   const int fd = mkstemp(temporary);
   if (fd < 0)
     return makeErrorCode(errno, "a temporary file for dot: {}", strerror(errno));
-  const Result<void> written = writeAll(fd, graph, temporary);
+  const Result<void> written = writeGraph(fd, graph, temporary);
   close(fd);
   std::string type = "-T" + format, output = path;
   char program[] = "dot", toFile[] = "-o";
@@ -82,7 +78,7 @@ Result<void> writeGraph(const std::string &graph, const std::string &path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     return makeErrorCode(errno, "{}: {}", path, strerror(errno));
-  const Result<void> written = writeAll(fd, graph, path);
+  const Result<void> written = writeGraph(fd, graph, path);
   if (close(fd) < 0 && written)
     return makeErrorCode(errno, "{}: {}", path, strerror(errno));
   return written;

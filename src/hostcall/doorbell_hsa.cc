@@ -1,30 +1,17 @@
-// Doorbells that are HSA signals.
-//
 // HSA is looked up in the process instead of being linked: the library works without it, and must not bring it into
 // processes that have none.
 
-#include "hostcall/doorbell.h"
+#include "hostcall/doorbell_hsa.h"
 
+#include <algorithm>
 #include <dlfcn.h>
-#include <hsa/hsa.h>
 
 namespace luthier::hostcall {
 
 namespace {
 
-struct Hsa {
-  decltype(&hsa_signal_create) create = nullptr;
-  decltype(&hsa_signal_destroy) destroy = nullptr;
-  decltype(&hsa_signal_load_scacquire) load = nullptr;
-  decltype(&hsa_signal_add_screlease) add = nullptr;
-  decltype(&hsa_signal_wait_scacquire) wait = nullptr;
-  decltype(&hsa_system_get_info) info = nullptr;
-
-  bool complete() const { return create && destroy && load && add && wait && info; }
-};
-
-Hsa findHsa() {
-  Hsa hsa;
+SignalFunctions findHsa() {
+  SignalFunctions hsa;
   void *library = dlopen("libhsa-runtime64.so.1", RTLD_NOLOAD | RTLD_LAZY);
   if (!library)
     return hsa;
@@ -42,7 +29,7 @@ Hsa findHsa() {
 
 class HsaDoorbell final : public Doorbell {
 public:
-  HsaDoorbell(const Hsa &hsa, hsa_signal_t signal) : hsa_(hsa), signal_(signal) {
+  HsaDoorbell(const SignalFunctions &hsa, hsa_signal_t signal) : hsa_(hsa), signal_(signal) {
     uint64_t frequency = 0;
     if (hsa_.info(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, &frequency) == HSA_STATUS_SUCCESS && frequency)
       ticksPerMicrosecond_ = std::max<uint64_t>(1, frequency / 1000000);
@@ -63,7 +50,7 @@ public:
   }
 
 private:
-  const Hsa hsa_;
+  const SignalFunctions hsa_;
   const hsa_signal_t signal_;
   uint64_t ticksPerMicrosecond_ = 1000;
   bool abandoned_ = false;
@@ -71,8 +58,9 @@ private:
 
 } // namespace
 
-std::unique_ptr<Doorbell> createHsaDoorbell() {
-  const Hsa hsa = findHsa();
+std::unique_ptr<Doorbell> createHsaDoorbell() { return createHsaDoorbell(findHsa()); }
+
+std::unique_ptr<Doorbell> createHsaDoorbell(const SignalFunctions &hsa) {
   hsa_signal_t signal = {};
   // Refuses while HSA is not initialised.
   if (!hsa.complete() || hsa.create(0, 0, nullptr, &signal) != HSA_STATUS_SUCCESS)

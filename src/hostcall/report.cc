@@ -1,5 +1,7 @@
 #include "hostcall/report.h"
 
+#include "support/write_all.h"
+
 #include <unistd.h>
 
 #include <atomic>
@@ -22,12 +24,7 @@ std::atomic<bool> debugging = false;
 /// One write per line, so that the lines of several threads do not mix.
 void writeLine(std::string line) {
   line += '\n';
-  for (std::string_view rest = line; !rest.empty();) {
-    const ssize_t written = write(STDERR_FILENO, rest.data(), rest.size());
-    if (written <= 0)
-      return;
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
+  luthier::writeAll(STDERR_FILENO, line);
 }
 
 } // namespace

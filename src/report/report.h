@@ -24,10 +24,10 @@ struct Table {
   std::vector<std::vector<Cell>> rows;
 };
 
-/// What instrumenting did to a kernel.
 /// Why a kernel was skipped that the user's own filter leaves out: text only counts these, JSON has them all.
 inline constexpr const char *kLeftOut = "left out, as asked";
 
+/// What instrumenting did to a kernel.
 struct KernelAccount {
   std::string name, symbol, object;
   bool instrumented = false;

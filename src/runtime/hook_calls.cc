@@ -1,7 +1,9 @@
 #include "runtime/hook_calls.h"
 
 #include "amd_hostcall.h"
+#include "hostcall/doorbell_hsa.h"
 #include "hsa/agent.h"
+#include "support/write_all.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -17,52 +18,15 @@ namespace luthier::runtime {
 
 namespace {
 
-/// A signal of ROCr's that kernels interrupt the host with, without the wrappers that show the application's calls.
-class SignalDoorbell final : public hostcall::Doorbell {
-public:
-  static Result<std::unique_ptr<hostcall::Doorbell>> make() {
-    hsa_signal_t signal = {};
-    LUTHIER_TRY(hsa::call<hsa::ApiId::hsa_signal_create>(0, 0u, nullptr, &signal));
-    uint64_t frequency = 0;
-    LUTHIER_TRY(hsa::call<hsa::ApiId::hsa_system_get_info>(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
-                                                           static_cast<void *>(&frequency)));
-    return std::unique_ptr<hostcall::Doorbell>(
-        new SignalDoorbell(signal, std::max<uint64_t>(1, frequency / 1'000'000)));
-  }
-  ~SignalDoorbell() override {
-    if (!abandoned_)
-      (void)hsa::call<hsa::ApiId::hsa_signal_destroy>(signal_);
-  }
-
-  uint64_t handle() const override { return signal_.handle; }
-  uint64_t value() const override {
-    return static_cast<uint64_t>(hsa::call<hsa::ApiId::hsa_signal_load_scacquire>(signal_));
-  }
-  void ring() override { hsa::call<hsa::ApiId::hsa_signal_add_screlease>(signal_, 1); }
-  void abandon() override { abandoned_ = true; }
-  void sleep(uint64_t seen, std::chrono::microseconds timeout) override {
-    hsa::call<hsa::ApiId::hsa_signal_wait_scacquire>(
-        signal_, HSA_SIGNAL_CONDITION_NE, static_cast<hsa_signal_value_t>(seen),
-        static_cast<uint64_t>(timeout.count()) * ticksPerMicrosecond_, HSA_WAIT_STATE_BLOCKED);
-  }
-
-private:
-  SignalDoorbell(hsa_signal_t signal, uint64_t ticks) : signal_(signal), ticksPerMicrosecond_(ticks) {}
-  const hsa_signal_t signal_;
-  const uint64_t ticksPerMicrosecond_;
-  bool abandoned_ = false;
-};
-
-bool writeAll(int file, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(file, text.data(), text.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      return false;
-    text.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
+/// ROCr's functions for signals, without the wrappers that show the application's calls.
+hostcall::SignalFunctions signalFunctions() {
+  const hsa::ApiTables &rocr = hsa::original();
+  return {.create = hsa::ApiCall<hsa::ApiId::hsa_signal_create>::entry(rocr),
+          .destroy = hsa::ApiCall<hsa::ApiId::hsa_signal_destroy>::entry(rocr),
+          .load = hsa::ApiCall<hsa::ApiId::hsa_signal_load_scacquire>::entry(rocr),
+          .add = hsa::ApiCall<hsa::ApiId::hsa_signal_add_screlease>::entry(rocr),
+          .wait = hsa::ApiCall<hsa::ApiId::hsa_signal_wait_scacquire>::entry(rocr),
+          .info = hsa::ApiCall<hsa::ApiId::hsa_system_get_info>::entry(rocr)};
 }
 
 } // namespace
@@ -86,7 +50,10 @@ Result<void> HookCalls::startConsumer() {
   options.onError = [this](int, const std::string &text) { sayOnce(text); };
   options.halt = false;
   options.print = [this](uint64_t stream, const std::string &text) { return print(stream, text); };
-  auto consumer = LUTHIER_TRY(hostcall::Consumer::create(std::move(options), LUTHIER_TRY(SignalDoorbell::make())));
+  auto doorbell = hostcall::createHsaDoorbell(signalFunctions());
+  if (!doorbell)
+    return makeError("hooks cannot call the host: ROCr gives no signal for it");
+  auto consumer = LUTHIER_TRY(hostcall::Consumer::create(std::move(options), std::move(doorbell)));
   LUTHIER_TRY(consumer->launch());
   consumer_ = std::move(consumer);
   return {};
@@ -172,7 +139,7 @@ int HookCalls::print(uint64_t to, const std::string &text) {
   }
   const bool standard = to == hostcall::wire::kStdout;
   if (standard && file_ >= 0)
-    return writeAll(file_, text) ? static_cast<int>(text.size()) : -1;
+    return writeAll(file_, text) == 0 ? static_cast<int>(text.size()) : -1;
   // Through stdio, so that it is in order with what the application prints; and out of it at once, since the
   // application may end in any way.
   FILE *const stream = standard ? stdout : stderr;

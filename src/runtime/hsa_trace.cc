@@ -7,6 +7,7 @@
 #include "support/demangle.h"
 #include "support/env.h"
 #include "support/log.h"
+#include "support/write_all.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -45,17 +46,9 @@ private:
 
   template <class... Args> void line(std::string_view kind, fmt::format_string<Args...> format, Args &&...args) {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
-    std::string text = fmt::format("{:12.6f} {:5} {:8} {}\n", seconds, gettid(), kind,
-                                   fmt::vformat(format, fmt::make_format_args(args...)));
     // One write per line: threads and processes do not mix, and nothing is lost at a crash.
-    while (!text.empty()) {
-      const ssize_t written = ::write(file_, text.data(), text.size());
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0)
-        return;
-      text.erase(0, static_cast<size_t>(written));
-    }
+    writeAll(file_, fmt::format("{:12.6f} {:5} {:8} {}\n", seconds, gettid(), kind,
+                                fmt::vformat(format, fmt::make_format_args(args...))));
   }
 
   void codeLoaded(const hsa::SharedCode &code);

@@ -108,6 +108,7 @@ void ToolHost::load(const std::string &path) {
   tool->name = creating_ = toolName(path);
   tool->table.tool = tool->name;
   LoadedTool &loaded = *tool;
+  tool->number = tools_.size();
   tools_.push_back(std::move(tool));
   guarded(loaded, "its constructor", [&] { loaded.tool.reset(create()); });
   creating_.clear();
@@ -278,7 +279,7 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject,
       continue;
     // What one tool gets wrong is not the others' loss.
     const size_t asked = result->kernel->insertions.size();
-    result->turnOf(static_cast<size_t>(&tool - tools_.data()));
+    result->turnOf(tool->number);
     Kernel view(*result->kernel);
     guarded(*tool, "instrument", [&] { tool->tool->instrument(view, Site(*result->kernel)); });
     if (tool->broken)
@@ -361,7 +362,7 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
       Launch view(*launch);
       for (const auto &tool : tools_)
         if (tool->tool) {
-          kernel->turnOf(static_cast<size_t>(&tool - tools_.data()));
+          kernel->turnOf(tool->number);
           guarded(*tool, "launch", [&] { on |= tool->tool->launch(view) == Decision::Instrumented; });
         }
     }
@@ -427,7 +428,7 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
     if (lock && !finished_)
       for (const auto &tool : tools_)
         if (tool->tool) {
-          launch->kernel->turnOf(static_cast<size_t>(&tool - tools_.data()));
+          launch->kernel->turnOf(tool->number);
           guarded(*tool, "finished", [&] { tool->tool->finished(view); });
         }
     dirty_ = true;

@@ -37,6 +37,7 @@ struct ToolReport : Report {
 
 struct LoadedTool {
   std::string name;
+  size_t number = 0; ///< in the order of loading
   std::unique_ptr<Tool> tool;
   bool broken = false; ///< it threw: it is not called any more
   report::Table table;

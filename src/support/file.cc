@@ -1,5 +1,7 @@
 #include "support/file.h"
 
+#include "support/write_all.h"
+
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
@@ -15,19 +17,6 @@
 namespace luthier {
 
 namespace {
-
-/// 0, or the reason. System calls alone: a process that is about to die may be writing its results.
-int writeAll(int file, std::string_view rest) {
-  while (!rest.empty()) {
-    const ssize_t written = ::write(file, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0)
-      return errno;
-    rest.remove_prefix(static_cast<size_t>(written));
-  }
-  return 0;
-}
 
 Error cannotWrite(const std::string &path, int reason) {
   return makeErrorCode(reason, "cannot write {}: {}", path, std::strerror(reason));

@@ -1,5 +1,7 @@
 #include "support/log.h"
 
+#include "support/write_all.h"
+
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -41,16 +43,9 @@ Level readLevel() {
 }
 
 // stderr may be a pipe that takes less than the whole line; only then is a line more than one write.
-void writeAll(std::string_view bytes) {
-  int savedErrno = errno;
-  while (!bytes.empty()) {
-    ssize_t written = ::write(STDERR_FILENO, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written <= 0)
-      break;
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
+void writeToStderr(std::string_view bytes) {
+  const int savedErrno = errno;
+  writeAll(STDERR_FILENO, bytes);
   errno = savedErrno;
 }
 
@@ -71,7 +66,7 @@ void write(Level severity, std::string_view text) {
     out += '\n';
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   } while (!text.empty());
-  writeAll(out);
+  writeToStderr(out);
 }
 
 namespace detail {

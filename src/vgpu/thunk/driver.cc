@@ -2,6 +2,7 @@
 
 #include "support/env.h"
 #include "support/log.h"
+#include "support/write_all.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/trace.h"
@@ -33,12 +34,7 @@ void writeBlock(std::string_view text) {
     block.append("luthier vgpu: ").append(text.substr(0, end)).append("\n");
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
-  for (size_t at = 0; at < block.size();) {
-    const ssize_t written = write(STDERR_FILENO, block.data() + at, block.size() - at);
-    if (written < 0 && errno != EINTR)
-      break;
-    at += written > 0 ? static_cast<size_t>(written) : 0;
-  }
+  writeAll(STDERR_FILENO, block);
 }
 
 Driver *theDriver = nullptr;

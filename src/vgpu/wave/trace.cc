@@ -3,6 +3,7 @@
 #include "luthier/memory_space_name.h"
 #include "support/env.h"
 #include "support/log.h"
+#include "support/write_all.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/workgroup.h"
 
@@ -107,16 +108,9 @@ void Trace::flush() {
 }
 
 void Trace::flushLocked() {
-  for (std::string_view rest = buffer_; !rest.empty() && !failed_;) {
-    const ssize_t written = ::write(file_, rest.data(), rest.size());
-    if (written < 0 && errno == EINTR)
-      continue;
-    if (written < 0) {
-      failed_ = true; // once is enough; what was written stays
-      log::error("cannot write the trace to {}: {}", path_, strerror(errno));
-    } else {
-      rest.remove_prefix(static_cast<size_t>(written));
-    }
+  if (const int error = failed_ ? 0 : writeAll(file_, buffer_)) {
+    failed_ = true; // once is enough; what was written stays
+    log::error("cannot write the trace to {}: {}", path_, strerror(error));
   }
   buffer_.clear();
 }
