@@ -27,7 +27,8 @@ INLINE void touchScalar(uint32_t &scalar) { asm volatile("" : "+s"(scalar)); }
 /// SCC and VCC are clobbered by the comparisons below.
 INLINE void clobberM0(uint32_t value) { asm volatile("" : : "{m0}"(value)); }
 
-/// 40 vector and 40 scalar registers that are all alive across a loop whose lanes part and meet again.
+/// 40 vector and 40 scalar registers that are all alive across a loop whose lanes part and meet again. Beyond that as
+/// short as can be: it runs at every instruction of every kernel.
 INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
   constexpr uint32_t kRegisters = 40;
   uint32_t vector[kRegisters], scalar[kRegisters];
@@ -36,9 +37,9 @@ INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
   touch(lane); // from here on different in each lane, for all that the compiler knows
 #pragma unroll
   for (uint32_t n = 0; n < kRegisters; ++n) {
-    scalar[n] = wave ^ n * 0x85ebca6bu;
+    scalar[n] = wave + n;
     touchScalar(scalar[n]);
-    vector[n] = lane ^ n * 0x9e3779b9u;
+    vector[n] = lane ^ n;
     touch(vector[n]);
   }
   clobberM0(site);
@@ -46,24 +47,18 @@ INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
 #pragma nounroll
   for (uint32_t round = 0; round <= (site & 1); ++round) {
     if ((lane + round) & 1) {
-#pragma unroll
-      for (uint32_t n = 0; n < kRegisters; ++n) {
-        vector[n] += scalar[n];
-        touch(vector[n]);
-      }
+      vector[0] += scalar[kRegisters - 1];
+      touch(vector[0]);
     } else {
-      sum += vector[0] * round;
+      sum += vector[kRegisters - 1] * round;
     }
-#pragma unroll
-    for (uint32_t n = 0; n < kRegisters; ++n) {
-      scalar[n] += round;
-      touchScalar(scalar[n]);
-    }
+    scalar[0] += round;
+    touchScalar(scalar[0]);
     clobberM0(round);
   }
 #pragma unroll
   for (uint32_t n = 0; n < kRegisters; ++n)
-    sum += vector[n] > sum ? vector[n] ^ scalar[n] : 3;
+    sum = (vector[n] ^ scalar[n]) + sum;
   luthier::atomicExchange(luthierHarnessSink, sum);
 }
 

@@ -64,7 +64,7 @@ bool WaveObserver::before(Wave &w, const Inst *inst) {
     sums_->before(w, inst);
   if (!waits_ && !tracer_)
     return true;
-  operands_ = &observation_.operands.of(w, inst);
+  operands_ = &observation_.operands.of(w, inst, operands_);
   if (waits_ && !waits_->before(w, inst, *operands_))
     return false;
   if (tracer_)

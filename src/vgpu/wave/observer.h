@@ -51,7 +51,7 @@ public:
 
 private:
   Observation &observation_;
-  const Operands *operands_ = nullptr; ///< of the instruction being executed
+  const OperandCache::Known *operands_ = nullptr; ///< of the instruction being executed
   std::unique_ptr<WaveTracer> tracer_;
   std::unique_ptr<WaveAccessSums> sums_;
   std::unique_ptr<WaitChecker> waits_;

@@ -28,6 +28,7 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   o.space = instr.memorySpace();
   o.memory = instr.memory();
   o.message = instr.is(Property::Message);
+  o.waits = o.mnemonic == "s_waitcnt";
   o.crossLane = instr.is(Property::CrossLane) || instr.is(Property::IgnoresExec);
 
   const auto add = [&](RegRange regs, bool read, bool write, bool implicit) {
@@ -201,15 +202,25 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   return result;
 }
 
-const Operands &OperandCache::of(const Wave &w, const Inst *inst) {
+const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {
   {
     std::shared_lock lock(mutex_);
     if (const auto it = known_.find(inst); it != known_.end())
       return *it->second;
   }
-  auto operands = std::make_unique<Operands>(operandsOf(w, inst));
+  auto fresh = std::make_unique<Known>(operandsOf(w, inst), inst);
   std::lock_guard lock(mutex_);
-  return *known_.try_emplace(inst, std::move(operands)).first->second;
+  return *known_.try_emplace(inst, std::move(fresh)).first->second;
+}
+
+const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst, const Known *last) {
+  if (!last)
+    return of(w, inst);
+  if (const Known *guess = last->follower.load(std::memory_order_acquire); guess && guess->inst == inst)
+    return *guess;
+  const Known &found = of(w, inst);
+  last->follower.store(&found, std::memory_order_release);
+  return found;
 }
 
 } // namespace luthier::vgpu

@@ -7,6 +7,7 @@
 #include "luthier/instr.h"
 #include "vgpu/wave/wave.h"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct Operands {
   MemorySpace space = MemorySpace::None;
   std::optional<MemoryAccess> memory;
   bool message = false;
+  bool waits = false;     ///< s_waitcnt
   bool crossLane = false; ///< reads or writes vector registers of lanes that EXEC has off, or of other lanes
 };
 
@@ -62,11 +64,19 @@ Addresses addressesOf(const Wave &w, const Operands &operands);
 /// Operands of all instructions that a dispatch has executed, for all its waves.
 class OperandCache {
 public:
-  const Operands &of(const Wave &w, const Inst *inst);
+  struct Known : Operands {
+    const Inst *inst = nullptr;
+    mutable std::atomic<const Known *> follower = nullptr; ///< what some wave executed behind this one
+  };
+
+  const Known &of(const Wave &w, const Inst *inst);
+  /// The same for a wave that has just executed `last` (null: nothing yet). Waves mostly go the way of others, so that
+  /// the map is rarely asked.
+  const Known &of(const Wave &w, const Inst *inst, const Known *last);
 
 private:
   std::shared_mutex mutex_;
-  std::unordered_map<const Inst *, std::unique_ptr<Operands>> known_;
+  std::unordered_map<const Inst *, std::unique_ptr<Known>> known_;
 };
 
 } // namespace luthier::vgpu

@@ -10,6 +10,9 @@ namespace luthier::vgpu {
 
 namespace {
 
+/// The most that VM_CNT can say; LGKM_CNT ends before.
+constexpr size_t kLongestCount = 63;
+
 bool countsVector(const Operands &o) {
   switch (o.space) {
   case MemorySpace::Global:
@@ -86,6 +89,7 @@ void WaitChecker::load(Wave &w, const Part &part, uint64_t lanes) {
 void WaitChecker::land(Wave &w, const Pending &pending) {
   for (const Part &part : pending.parts)
     load(w, part, pending.lanes);
+  returning_ -= !pending.parts.empty();
 }
 
 void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
@@ -97,28 +101,50 @@ void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
   }
 }
 
+/// Kernels may never wait for their stores: those that so many younger operations stand behind are forgotten.
+void WaitChecker::push(Queue &queue, uint64_t lanes) {
+  const auto isForgettable = [](const Pending &p) {
+    return p.parts.empty() && inOrder(p.operation->space, p.operation->space);
+  };
+  while (queue.size() >= kLongestCount && isForgettable(queue.front()))
+    queue.pop_front();
+  issued_.lanes = lanes;
+  returning_ += !issued_.parts.empty();
+  queue.push_back(issued_);
+}
+
+bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const RegisterUse &use, uint64_t lanes) const {
+  for (const Queue *queue : {&vector_, &other_})
+    for (const Pending &pending : *queue) {
+      Reg reg;
+      if (!touches(pending, use.regs, lanes, reg) || (!use.read && inOrder(pending.operation->space, o.space)))
+        continue;
+      w.earlyAccess(inst,
+                    fmt::format("{} is {} before a wait covers the operation that loads it\n"
+                                "  in flight   {}\n  issued at   {:#x}",
+                                toString(reg), use.read ? "read" : "overwritten", pending.operation->text, pending.pc));
+      return false;
+    }
+  return true;
+}
+
 bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
+  const bool counted = o.space != MemorySpace::None || o.message;
+  if (!counted && !returning_)
+    return true;
   const uint64_t lanes = o.crossLane ? w.allLanes() : w.exec();
   saved_.clear();
   for (const RegisterUse &use : placed(w, inst, o, placed_)) {
     if (use.regs.first == Reg::Scc)
       continue;
-    for (const Queue *queue : {&vector_, &other_})
-      for (const Pending &pending : *queue) {
-        Reg reg;
-        if (!touches(pending, use.regs, lanes, reg) || (!use.read && inOrder(pending.space, o.space)))
-          continue;
-        w.earlyAccess(inst, fmt::format("{} is {} before a wait covers the operation that loads it\n"
-                                        "  in flight   {}\n  issued at   {:#x}",
-                                        toString(reg), use.read ? "read" : "overwritten", pending.text, pending.pc));
-        return false;
-      }
+    if (returning_ && !check(w, inst, o, use, lanes))
+      return false;
     if (use.write && o.space != MemorySpace::None)
       saved_.push_back(save(w, use.regs));
   }
-  if (o.space == MemorySpace::None && !o.message)
+  if (!counted)
     return true;
-  issued_ = {o.text, w.pc(inst), o.space, w.exec(), {}};
+  issued_ = {&o, w.pc(inst), w.exec(), {}};
   ldsLanes_ = 0;
   if (o.space == MemorySpace::Flat) {
     const Addresses addresses = addressesOf(w, o);
@@ -131,9 +157,9 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
 }
 
 void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
-  if (o.mnemonic == "s_waitcnt") {
+  if (o.waits) {
     const auto simm = static_cast<uint32_t>(inst->imm);
-    const auto is = [](MemorySpace space) { return [space](const Pending &p) { return p.space == space; }; };
+    const auto is = [](MemorySpace space) { return [space](const Pending &p) { return p.operation->space == space; }; };
     landUntil(w, vector_, (simm & 0xf) | (simm >> 14 & 3) << 4, std::ranges::none_of(vector_, is(MemorySpace::Flat)));
     landUntil(w, other_, simm >> 8 & 0xf, std::ranges::all_of(other_, is(MemorySpace::Lds)));
     return;
@@ -146,14 +172,10 @@ void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
   }
   saved_.clear();
   const uint64_t active = issued_.lanes;
-  if (countsVector(o)) {
-    issued_.lanes = active & ~ldsLanes_;
-    vector_.push_back(issued_);
-  }
-  if (countsOther(o)) {
-    issued_.lanes = o.space == MemorySpace::Flat ? active & ldsLanes_ : active;
-    other_.push_back(issued_);
-  }
+  if (countsVector(o))
+    push(vector_, active & ~ldsLanes_);
+  if (countsOther(o))
+    push(other_, o.space == MemorySpace::Flat ? active & ldsLanes_ : active);
 }
 
 } // namespace luthier::vgpu

@@ -31,21 +31,23 @@ private:
     std::vector<uint32_t> values; ///< per register all lanes, or the scalar value
   };
   struct Pending {
-    std::string text;
+    const Operands *operation = nullptr;
     uint64_t pc = 0;
-    MemorySpace space = MemorySpace::None; ///< None: a message
     uint64_t lanes = 0;
     std::vector<Part> parts; ///< empty when nothing returns
   };
   using Queue = std::deque<Pending>;
 
   static bool touches(const Pending &pending, RegRange regs, uint64_t lanes, Reg &reg);
-  static void land(Wave &w, const Pending &pending);
-  static void landUntil(Wave &w, Queue &queue, size_t left, bool ordered);
+  bool check(Wave &w, const Inst *inst, const Operands &operands, const RegisterUse &use, uint64_t lanes) const;
+  void push(Queue &queue, uint64_t lanes);
+  void land(Wave &w, const Pending &pending);
+  void landUntil(Wave &w, Queue &queue, size_t left, bool ordered);
   static Part save(const Wave &w, RegRange regs);
   static void load(Wave &w, const Part &part, uint64_t lanes);
 
   Queue vector_, other_; ///< what VM_CNT and LGKM_CNT count, oldest first
+  size_t returning_ = 0; ///< those of them that have results: without any, registers need no look
   std::vector<RegisterUse> placed_;
   std::vector<Part> saved_; ///< old values of the results of the instruction being executed
   Pending issued_;          ///< it, as far as it is known before its execution

@@ -113,6 +113,22 @@ TEST(Waits, VectorMemoryReturnsInOrder) {
               "v21");
 }
 
+// More operations than the counters can tell apart: stores are forgotten, what returns is not.
+TEST(Waits, BehindManyStores) {
+  std::ostringstream stores;
+  for (unsigned n = 0; n < 200; ++n)
+    stores << "global_store_dword v[10:11], v1, off\n";
+  const std::string load = "global_load_dword v0, v[10:11], off\n", use = "v_mov_b32 v2, v0";
+  expectEarly(stores.str() + load + use, "v_mov_b32_e32 v2, v0", "global_load_dword v0", "v0");
+  expectEarly(load + stores.str() + use, "v_mov_b32_e32 v2, v0", "global_load_dword v0", "v0");
+  expectClean(stores.str() + load + "s_waitcnt vmcnt(0)\n" + use);
+  expectClean(load + stores.str() + "s_waitcnt vmcnt(62)\n" + use);
+  // A FLAT store leaves only 0 to wait for, however old it is.
+  const std::string flat = "flat_store_dword v[10:11], v1\n";
+  expectEarly(flat + load + stores.str() + "s_waitcnt vmcnt(62)\n" + use, "v_mov_b32_e32 v2, v0",
+              "global_load_dword v0", "v0");
+}
+
 TEST(Waits, LdsInOrderScalarNot) {
   const std::string lds = "ds_read_b32 v0, v12\n ds_read_b32 v1, v12\n";
   expectClean(lds + "s_waitcnt lgkmcnt(1)\n v_mov_b32 v2, v0");
