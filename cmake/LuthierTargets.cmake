@@ -26,10 +26,10 @@ if(LUTHIER_BUILD_TESTS)
   add_custom_target(build-tests)
 endif()
 
-# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED]): a GoogleTest program, each of its cases a CTest. SANITIZED
-# tests also run in the builds under sanitizers (cmake/LuthierSanitized.cmake).
+# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED address|thread ...]): a GoogleTest program, each of its cases a CTest.
+# It also runs in the builds under these sanitizers (cmake/LuthierSanitized.cmake).
 function(luthier_test name)
-  cmake_parse_arguments(ARG "SANITIZED" "TIMEOUT" "SOURCES;DEPS;ENV" ${ARGN})
+  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;ENV;SANITIZED" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -46,7 +46,7 @@ function(luthier_test name)
   if(ARG_ENV)
     list(APPEND properties ENVIRONMENT "${ARG_ENV}")
   endif()
-  if(ARG_SANITIZED AND LUTHIER_SANITIZE)
+  if(LUTHIER_SANITIZE AND LUTHIER_SANITIZE IN_LIST ARG_SANITIZED)
     add_dependencies(sanitized_tests ${name})
     list(APPEND properties LABELS sanitized)
   endif()

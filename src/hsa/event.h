@@ -41,60 +41,51 @@ private:
   std::function<void()> end_;
 };
 
-template <class... Args> class Event {
+/// What events of all kinds have in common. There are hundreds of kinds, one for each HSA function, so it matters that
+/// all this is compiled once.
+class EventBase {
 public:
-  using Callback = std::function<void(Args...)>;
-
   /// `changed` is called, under the event's lock, with whether there are callbacks now.
-  explicit Event(std::function<void(bool)> changed = {}) : changed_(std::move(changed)) {}
-
-  Subscription subscribe(Callback callback) {
-    std::lock_guard lock(mutex_);
-    const uint64_t id = ++lastId_;
-    auto list = copy();
-    list->push_back({id, std::move(callback)});
-    publish(std::move(list));
-    return Subscription([this, id] { remove(id); });
-  }
+  explicit EventBase(std::function<void(bool)> changed = {});
+  ~EventBase();
 
   bool empty() const { return current_.load(std::memory_order_relaxed) == nullptr; }
 
-  /// In the order of subscription.
-  void raise(Args... args) const {
-    if (const List *list = current_.load(std::memory_order_acquire))
-      for (const Entry &entry : *list)
-        entry.callback(args...);
-  }
-
-private:
+protected:
   struct Entry {
     uint64_t id;
-    Callback callback;
+    std::shared_ptr<const void> callback;
   };
   using List = std::vector<Entry>;
 
-  std::unique_ptr<List> copy() const {
-    const List *list = current_.load(std::memory_order_relaxed);
-    return list ? std::make_unique<List>(*list) : std::make_unique<List>();
-  }
-  void publish(std::unique_ptr<List> list) {
-    current_.store(list->empty() ? nullptr : list.get(), std::memory_order_release);
-    if (changed_)
-      changed_(!list->empty());
-    lists_.push_back(std::move(list));
-  }
-  void remove(uint64_t id) {
-    std::lock_guard lock(mutex_);
-    auto list = copy();
-    std::erase_if(*list, [id](const Entry &entry) { return entry.id == id; });
-    publish(std::move(list));
-  }
+  Subscription add(std::shared_ptr<const void> callback);
+  const List *current() const { return current_.load(std::memory_order_acquire); } ///< null: nobody listens
+
+private:
+  void remove(uint64_t id);
+  std::unique_ptr<List> copy() const;
+  void publish(std::unique_ptr<List> list);
 
   std::function<void(bool)> changed_;
   std::atomic<const List *> current_ = nullptr;
   std::mutex mutex_;
   uint64_t lastId_ = 0;
   std::vector<std::unique_ptr<List>> lists_;
+};
+
+template <class... Args> class Event : public EventBase {
+public:
+  using Callback = std::function<void(Args...)>;
+  using EventBase::EventBase;
+
+  Subscription subscribe(Callback callback) { return add(std::make_shared<const Callback>(std::move(callback))); }
+
+  /// In the order of subscription.
+  void raise(Args... args) const {
+    if (const List *list = current())
+      for (const Entry &entry : *list)
+        (*static_cast<const Callback *>(entry.callback.get()))(args...);
+  }
 };
 
 } // namespace luthier::hsa

@@ -3,6 +3,7 @@
 
 #include "hsa/api.h"
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,17 +15,21 @@ namespace luthier::hsa {
 /// "HSA_STATUS_SUCCESS" out of ROCr's longer text.
 std::string statusName(hsa_status_t status);
 
+std::string formatText(const char *text);
+std::string formatAddress(uintptr_t address);
+std::string formatHandle(uint64_t handle);
+
 template <class T> std::string formatValue(const T &value) {
   if constexpr (std::is_same_v<T, hsa_status_t>)
     return statusName(value);
   else if constexpr (std::is_same_v<T, const char *>)
-    return value ? fmt::format("\"{}\"", value) : "null";
+    return formatText(value);
   else if constexpr (std::is_pointer_v<T>)
-    return value ? fmt::format("{:#x}", reinterpret_cast<uintptr_t>(value)) : "null";
+    return formatAddress(reinterpret_cast<uintptr_t>(value));
   else if constexpr (requires { value.handle; }) // hsa_agent_t and all its like
-    return fmt::format("{:#x}", value.handle);
+    return formatHandle(value.handle);
   else if constexpr (std::is_enum_v<T>)
-    return fmt::format("{}", static_cast<std::underlying_type_t<T>>(value));
+    return std::to_string(static_cast<std::underlying_type_t<T>>(value));
   else if constexpr (std::is_arithmetic_v<T>)
     return fmt::format("{}", value);
   else
@@ -32,16 +37,9 @@ template <class T> std::string formatValue(const T &value) {
 }
 
 /// "agent=0x10, size=64", with the names from the headers.
+std::string joinArguments(std::string_view names, std::initializer_list<std::string> values);
 template <class... Args> std::string formatArguments(std::string_view names, const Args &...args) {
-  std::string text;
-  [[maybe_unused]] auto add = [&](const auto &value) {
-    const size_t comma = names.find(',');
-    const std::string_view name = names.substr(0, comma);
-    names = comma == names.npos ? std::string_view() : names.substr(comma + 1);
-    text += fmt::format("{}{}{}{}", text.empty() ? "" : ", ", name, name.empty() ? "" : "=", formatValue(value));
-  };
-  (add(args), ...);
-  return text;
+  return joinArguments(names, {formatValue(args)...});
 }
 
 } // namespace luthier::hsa

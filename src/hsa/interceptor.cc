@@ -14,15 +14,6 @@
 
 namespace luthier::hsa {
 
-std::string statusName(hsa_status_t status) {
-  const char *text = nullptr;
-  const auto statusString = original().core.hsa_status_string_fn;
-  if (!statusString || statusString(status, &text) != HSA_STATUS_SUCCESS || !text)
-    return fmt::format("{:#x}", static_cast<unsigned>(status));
-  const std::string_view all = text;
-  return std::string(all.substr(0, all.find(':')));
-}
-
 template <ApiId id, class Return, class... Args> struct Interceptor::Wrapper<id, Return (*)(Args...)> {
   using H = Hooks<id>;
   static constexpr bool kReturns = !std::is_void_v<Return>;
