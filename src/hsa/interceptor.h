@@ -174,10 +174,11 @@ template <class... Args> struct Interceptor::Signature<void (*)(Args...)> {
   using After = Event<Args &...>;
 };
 
+/// Never destroyed: HIP calls HSA from destructors of the application's, which may run after ours.
 template <ApiId id> struct Interceptor::Hooks {
   using Function = typename ApiCall<id>::Function;
-  static inline typename Signature<Function>::Before before;
-  static inline typename Signature<Function>::After after;
+  static inline auto &before = *new typename Signature<Function>::Before;
+  static inline auto &after = *new typename Signature<Function>::After;
   static inline std::atomic<Function> replacement = nullptr; ///< null: the original
 };
 

@@ -64,6 +64,9 @@ bool WaveObserver::before(Wave &w, const Inst *inst) {
     sums_->before(w, inst);
   if (!waits_ && !tracer_)
     return true;
+  unseen_ = !tracer_ && waits_->idle() && observation_.operands.isPlain(*inst);
+  if (unseen_)
+    return true;
   operands_ = &observation_.operands.of(w, inst, operands_);
   if (waits_ && !waits_->before(w, inst, *operands_))
     return false;
@@ -77,7 +80,7 @@ void WaveObserver::after(Wave &w, const Inst *inst) {
     tracer_->after(w, inst, *operands_);
   if (sums_ && w.stop != Stop::Fault)
     sums_->after();
-  if (waits_ && w.stop != Stop::Fault)
+  if (waits_ && !unseen_ && w.stop != Stop::Fault)
     waits_->after(w, inst, *operands_);
 }
 

@@ -51,7 +51,8 @@ public:
 
 private:
   Observation &observation_;
-  const OperandCache::Known *operands_ = nullptr; ///< of the instruction being executed
+  const OperandCache::Known *operands_ = nullptr; ///< of the instruction being executed, unless it is `unseen_`
+  bool unseen_ = false;                           ///< nobody needs to know more of it
   std::unique_ptr<WaveTracer> tracer_;
   std::unique_ptr<WaveAccessSums> sums_;
   std::unique_ptr<WaitChecker> waits_;

@@ -5,8 +5,10 @@
 #pragma once
 
 #include "luthier/instr.h"
+#include "vgpu/wave/decoder.h"
 #include "vgpu/wave/wave.h"
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -18,8 +20,6 @@
 #include <vector>
 
 namespace luthier::vgpu {
-
-class Decoder;
 
 struct RegisterUse {
   RegRange regs;
@@ -74,7 +74,11 @@ public:
   /// the map is rarely asked.
   const Known &of(const Wave &w, const Inst *inst, const Known *last);
 
+  /// Whether it is known to have nothing to do with memory, messages and waits: true of most instructions.
+  bool isPlain(const Inst &inst) const { return plain_[inst.opcode].load(std::memory_order_relaxed); }
+
 private:
+  std::array<std::atomic<bool>, Decoder::kMaxOpcodes> plain_ = {};
   std::shared_mutex mutex_;
   std::unordered_map<const Inst *, std::unique_ptr<Known>> known_;
 };

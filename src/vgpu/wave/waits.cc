@@ -130,14 +130,14 @@ bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const Regi
 
 bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
   const bool counted = o.space != MemorySpace::None || o.message;
-  if (!counted && !returning_)
+  if (!counted && idle())
     return true;
   const uint64_t lanes = o.crossLane ? w.allLanes() : w.exec();
   saved_.clear();
   for (const RegisterUse &use : placed(w, inst, o, placed_)) {
     if (use.regs.first == Reg::Scc)
       continue;
-    if (returning_ && !check(w, inst, o, use, lanes))
+    if (!idle() && !check(w, inst, o, use, lanes))
       return false;
     if (use.write && o.space != MemorySpace::None)
       saved_.push_back(save(w, use.regs));

@@ -24,6 +24,8 @@ public:
   /// False when the instruction touches a register whose value is still on its way: the wave has been stopped.
   bool before(Wave &w, const Inst *inst, const Operands &operands);
   void after(Wave &w, const Inst *inst, const Operands &operands);
+  /// Whether no result is on its way, so that there is nothing to say of instructions without memory.
+  bool idle() const { return returning_ == 0; }
 
 private:
   struct Part {

@@ -18,9 +18,9 @@ namespace {
 /// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
 
-/// Workgroups that a worker takes at once: enough for the host to see long runs of addresses (with 8, two workers were
-/// hardly faster on saxpy than one).
-constexpr uint64_t kTake = 64;
+/// The most workgroups that a worker takes at once: enough for the host to see long runs of addresses (with 8, two
+/// workers were hardly faster on saxpy than one).
+constexpr uint64_t kMostTaken = 64;
 
 uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
 
@@ -50,17 +50,21 @@ Wave *WavePool::take() {
 
 /// The number of the next workgroup; the grid's size or more when there is none.
 ///
-/// Taking several keeps what kernels may rely on. The lowest unfinished workgroup is always resident or the next that
-/// its worker starts, so waiting for lower ones ends. Waiting for all of them (a grid barrier) needs a grid that fits
-/// the modelled GPU, and there workers take one at a time, as they do at the end of a grid to share what is left. So
-/// they do with scratch, whose slots must go to the lowest workgroups first.
+/// A worker takes several, and fewer towards the end of the grid, so that all workers are done at the same time. This
+/// keeps what kernels may rely on. The lowest unfinished workgroup is always resident or the next that its worker
+/// starts, so waiting for lower ones ends. Waiting for all of them (a grid barrier) needs a grid that fits the modelled
+/// GPU, and there workers take one at a time. So they do with scratch, whose slots must go to the lowest workgroups
+/// first.
 uint64_t Workgroup::takeIndex(Dispatch &dispatch, GroupRange *taken) {
   if (taken && !taken->empty())
     return taken->next++;
   auto &next = dispatch.nextGroup_;
-  const bool several = taken && !dispatch.launch().privateSegmentSize &&
-                       next.load(std::memory_order_relaxed) + dispatch.maxResident_ + kTake < dispatch.groupCount_;
-  const uint64_t count = several ? kTake : 1;
+  uint64_t count = 1;
+  if (taken && !dispatch.launch().privateSegmentSize && dispatch.groupCount_ > dispatch.maxResident_) {
+    const uint64_t begun = std::min(next.load(std::memory_order_relaxed), dispatch.groupCount_);
+    const uint64_t workers = dispatch.participants_.load(std::memory_order_relaxed);
+    count = std::clamp<uint64_t>((dispatch.groupCount_ - begun) / (4 * std::max<uint64_t>(workers, 1)), 1, kMostTaken);
+  }
   const uint64_t first = next.fetch_add(count, std::memory_order_acq_rel);
   if (taken)
     *taken = {std::min(first + 1, dispatch.groupCount_), std::min(first + count, dispatch.groupCount_)};
