@@ -29,7 +29,8 @@ namespace luthier::vgpu {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int kLaunches = 25;   ///< of each side, after one that warms up and is counted
+constexpr int kLaunches = 25;   ///< of each side at least, after one that warms up and is counted
+constexpr double kMeasured = 1; ///< seconds at least: of short launches, the best one is only found among many
 constexpr double kWarmUp = 1.0; ///< seconds for more of those, until the kernel is translated
 double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
@@ -168,7 +169,8 @@ Speed measure(VirtualGpu &gpu, const Module &module, bench::OpenCl &native, cons
       break;
   }
   Speed best{};
-  for (int n = 0; n < kLaunches; ++n) {
+  const auto start = Clock::now();
+  for (int n = 0; n < kLaunches || since(start) < kMeasured; ++n) {
     best.virtualGpu.launch([&] { (void)need(gpu.run(*kernel, options, arguments)); });
     best.native.launch([&] { native.run(test.name, test.grid, kGroup, nativeArguments); });
   }

@@ -18,9 +18,8 @@ namespace {
 /// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
 
-/// The most workgroups that a worker takes at once: enough for the host to see long runs of addresses (with 8, two
-/// workers were hardly faster on saxpy than one).
-constexpr uint64_t kMostTaken = 64;
+/// The most workgroups that a worker takes at once: enough for the host to see long runs of addresses.
+constexpr uint64_t kMostTaken = 256;
 
 uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
 
