@@ -89,16 +89,24 @@ void WaitChecker::load(Wave &w, const Part &part, uint64_t lanes) {
 void WaitChecker::land(Wave &w, const Pending &pending) {
   for (const Part &part : pending.parts)
     load(w, part, pending.lanes);
-  returning_ -= !pending.parts.empty();
 }
 
 void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
   if (left != 0 && !ordered)
     return;
+  bool landed = false;
   while (queue.size() > left) {
     land(w, queue.front());
+    landed |= !queue.front().parts.empty();
     queue.pop_front();
   }
+  if (!landed)
+    return;
+  awaited_ = {};
+  for (const Queue *each : {&vector_, &other_})
+    for (const Pending &pending : *each)
+      for (const Part &part : pending.parts)
+        awaited_.insert(part.regs);
 }
 
 /// Kernels may never wait for their stores: those that so many younger operations stand behind are forgotten.
@@ -109,7 +117,8 @@ void WaitChecker::push(Queue &queue, uint64_t lanes) {
   while (queue.size() >= kLongestCount && isForgettable(queue.front()))
     queue.pop_front();
   issued_.lanes = lanes;
-  returning_ += !issued_.parts.empty();
+  for (const Part &part : issued_.parts)
+    awaited_.insert(part.regs);
   queue.push_back(issued_);
 }
 
@@ -137,7 +146,7 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
   for (const RegisterUse &use : placed(w, inst, o, placed_)) {
     if (use.regs.first == Reg::Scc)
       continue;
-    if (!idle() && !check(w, inst, o, use, lanes))
+    if (awaited_.containsAny(use.regs) && !check(w, inst, o, use, lanes))
       return false;
     if (use.write && o.space != MemorySpace::None)
       saved_.push_back(save(w, use.regs));

@@ -25,7 +25,7 @@ public:
   bool before(Wave &w, const Inst *inst, const Operands &operands);
   void after(Wave &w, const Inst *inst, const Operands &operands);
   /// Whether no result is on its way, so that there is nothing to say of instructions without memory.
-  bool idle() const { return returning_ == 0; }
+  bool idle() const { return awaited_.empty(); }
 
 private:
   struct Part {
@@ -43,13 +43,13 @@ private:
   static bool touches(const Pending &pending, RegRange regs, uint64_t lanes, Reg &reg);
   bool check(Wave &w, const Inst *inst, const Operands &operands, const RegisterUse &use, uint64_t lanes) const;
   void push(Queue &queue, uint64_t lanes);
-  void land(Wave &w, const Pending &pending);
+  static void land(Wave &w, const Pending &pending);
   void landUntil(Wave &w, Queue &queue, size_t left, bool ordered);
   static Part save(const Wave &w, RegRange regs);
   static void load(Wave &w, const Part &part, uint64_t lanes);
 
   Queue vector_, other_; ///< what VM_CNT and LGKM_CNT count, oldest first
-  size_t returning_ = 0; ///< those of them that have results: without any, registers need no look
+  RegSet awaited_;       ///< their results: most instructions touch none of these, and need no closer look
   std::vector<RegisterUse> placed_;
   std::vector<Part> saved_; ///< old values of the results of the instruction being executed
   Pending issued_;          ///< it, as far as it is known before its execution
