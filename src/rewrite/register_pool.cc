@@ -1,6 +1,7 @@
 #include "rewrite/register_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace luthier::rewrite {
 
@@ -92,8 +93,13 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   if (laneHome_.empty())
     laneHome_ = reserveVector();
   constexpr unsigned kLanes = 32; // of the smallest wave
-  if (laneHome_.empty() || lanesUsed_ + count > kLanes)
-    return {};
+  if (laneHome_.empty() || lanesUsed_ + count > kLanes) {
+    if (count > spareScalars_.count)
+      return {};
+    const RegRange range{std::exchange(spareScalars_, {}).first, static_cast<uint16_t>(count)};
+    reserved_.insert(range);
+    return {range};
+  }
   const Home home{laneHome_, true, static_cast<uint8_t>(lanesUsed_)};
   lanesUsed_ += count;
   return home;

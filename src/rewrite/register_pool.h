@@ -35,7 +35,8 @@ public:
   static Result<RegisterPool> create(const object::CodeObject &object, const object::Symbol &kernel,
                                      const RegSet &touched, bool open, unsigned largestGroup);
 
-  /// Consecutive registers for the whole kernel, from number `least` on; none when there is no room.
+  /// Consecutive registers for the whole kernel, from number `least` on, or lanes, or the spare ones; none when there
+  /// is no room.
   Home reserveScalars(unsigned count, unsigned least);
   /// Beyond the next step of occupancy if it must be.
   RegRange reserveVector();

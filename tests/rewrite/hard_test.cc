@@ -99,7 +99,21 @@ TEST_F(HardTest, WaveVariableInLanes) {
   EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), 3 * (7 + (uint64_t{7} << 30)));
 }
 
-/// Nor is a vector register: refused, and everything else is done.
+/// Nor is a vector register: the address of variables per launch goes where the guest cannot be looking.
+TEST_F(HardTest, LaunchVariableWithoutRegisters) {
+  Subject subject(HARD_KERNELS);
+  for (const char *kernel : {"crowded", "crowdedAccumulators"}) {
+    SCOPED_TRACE(kernel);
+    std::vector<Insertion> insertions;
+    for (unsigned n = 0; n < 2; ++n)
+      insertions.push_back(subject.before(subject.instr(kernel, "s_nop", n), "countLaunch"));
+    const Outcome outcome = expectSame(machine_, subject, subject.rewritten(kernel, insertions), kernel,
+                                       {.grid = {192}, .workgroup = {64}});
+    EXPECT_EQ(valueOf<uint64_t>(outcome, "launchTotal"), 3u * 2);
+  }
+}
+
+/// There is no such place for more than two registers: refused, and everything else is done.
 TEST_F(HardTest, WaveVariableNowhere) {
   Subject subject(HARD_KERNELS);
   const Instr &at = subject.instr("crowded", "s_nop");

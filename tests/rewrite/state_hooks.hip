@@ -65,6 +65,7 @@ LUTHIER_HOOK(wave) void flush() {
 }
 LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(total, 1); }
 LUTHIER_HOOK(wave) void countWave() { luthier::atomicAdd(total, 1); }
+LUTHIER_HOOK(wave) void countLaunch() { luthier::atomicAdd(launchTotal, 1); }
 
 // Values of the launch.
 LUTHIER_HOOK(wave) void launchWave(uint32_t what) {
