@@ -79,6 +79,20 @@ public:
         return true;
     return false;
   }
+  constexpr bool containsAll(RegRange range) const {
+    for (unsigned n = 0; n < range.count; ++n)
+      if (!contains(range.first + n))
+        return false;
+    return true;
+  }
+  /// The first member that is not below `from`; Reg::End without one.
+  constexpr Reg firstFrom(Reg from) const {
+    uint64_t above = ~0ull << (number(from) % 64);
+    for (unsigned n = number(from) / 64; n < kWords; ++n, above = ~0ull)
+      if (const uint64_t word = words_[n] & above)
+        return static_cast<Reg>(n * 64 + static_cast<unsigned>(std::countr_zero(word)));
+    return Reg::End;
+  }
   constexpr RegSet &operator|=(const RegSet &other) {
     for (unsigned n = 0; n < kWords; ++n)
       words_[n] |= other.words_[n];

@@ -22,16 +22,17 @@ public:
 
   /// `count` registers of the file whose first is equal to `like` modulo `alignment`.
   std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool mayLend) {
-    const RegSet both = inside_ | beyond_;
     std::optional<Reg> found = find(inside_, like, count, alignment);
-    if (!found)
+    if (!found) {
+      const RegSet both = inside_ | beyond_;
       found = find(both, like, count, alignment);
-    if (!found && mayLend) {
-      found = find(both | lendable_, like, count, alignment);
-      if (found)
-        for (unsigned n = 0; n < count; ++n)
-          if (!both.contains(*found + n))
-            lent_.push_back(*found + n);
+      if (!found && mayLend) {
+        found = find(both | lendable_, like, count, alignment);
+        if (found)
+          for (unsigned n = 0; n < count; ++n)
+            if (!both.contains(*found + n))
+              lent_.push_back(*found + n);
+      }
     }
     if (found)
       remove({*found, static_cast<uint16_t>(count)});
@@ -58,12 +59,12 @@ private:
     const Reg file = isVector(like) ? Reg::V0 : Reg::S0;
     const unsigned limit = isVector(like) ? target_.vgprs : target_.sgprs;
     const unsigned phase = (number(like) - number(file)) % alignment;
-    for (unsigned n = phase; n + count <= limit; n += alignment) {
-      bool fits = true;
-      for (unsigned i = 0; i < count && fits; ++i)
-        fits = set.contains(file + n + i);
-      if (fits)
+    for (unsigned n = phase; n + count <= limit;) {
+      // Where members are rare, straight to the next one.
+      const unsigned gap = number(set.firstFrom(file + n)) - number(file + n);
+      if (gap == 0 && set.containsAll({file + n, static_cast<uint16_t>(count)}))
         return file + n;
+      n += std::max(1u, (gap + alignment - 1) / alignment) * alignment;
     }
     return {};
   }

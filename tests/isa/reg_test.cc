@@ -48,5 +48,18 @@ TEST(RegSet, IsASet) {
   EXPECT_EQ(set | other, set);
 }
 
+TEST(RegSet, KnowsTheNextMember) {
+  RegSet set;
+  EXPECT_EQ(set.firstFrom(Reg::S0), Reg::End);
+  set.insert(RegRange{vgpr(62), 3});
+  EXPECT_EQ(set.firstFrom(Reg::S0), vgpr(62));
+  EXPECT_EQ(set.firstFrom(vgpr(63)), vgpr(63));
+  EXPECT_EQ(set.firstFrom(vgpr(64)), vgpr(64));
+  EXPECT_EQ(set.firstFrom(vgpr(65)), Reg::End);
+  EXPECT_TRUE(set.containsAll({vgpr(62), 3}));
+  EXPECT_FALSE(set.containsAll({vgpr(61), 3}));
+  EXPECT_FALSE(set.containsAll({vgpr(63), 3}));
+}
+
 } // namespace
 } // namespace luthier
