@@ -79,12 +79,9 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
 Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   const unsigned alignment = count > 2 ? 4 : count;
   for (unsigned n = (least + alignment - 1) / alignment * alignment; n + count <= target_->sgprs; n += alignment) {
-    bool free = true;
-    for (unsigned i = 0; i < count; ++i)
-      free &= usable_.contains(sgpr(n + i));
-    if (!free)
-      continue;
     const RegRange range{sgpr(n), static_cast<uint16_t>(count)};
+    if (!usable_.containsAll(range))
+      continue;
     usable_.erase(range);
     reserved_.insert(range);
     use(range);
