@@ -18,14 +18,13 @@ uint64_t alignUp(uint64_t value, uint64_t alignment) {
 
 template <class T> std::vector<T> entriesOf(ByteSpan bytes) {
   std::vector<T> entries(bytes.size() / sizeof(T));
-  std::memcpy(entries.data(), bytes.data(), entries.size() * sizeof(T));
+  std::ranges::copy(bytes.first(entries.size() * sizeof(T)), std::as_writable_bytes(std::span(entries)).begin());
   return entries;
 }
 
 template <class T> std::vector<std::byte> bytesOf(const std::vector<T> &entries) {
-  std::vector<std::byte> bytes(entries.size() * sizeof(T));
-  std::memcpy(bytes.data(), entries.data(), bytes.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(entries));
+  return {bytes.begin(), bytes.end()};
 }
 
 void put(std::vector<std::byte> &file, uint64_t offset, ByteSpan bytes) {

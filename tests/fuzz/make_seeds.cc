@@ -1,12 +1,15 @@
-// Usage: fuzz_seeds TEST_FILES OUT: cuts the files of tests/object into seeds, one folder per fuzzer.
+// Usage: fuzz_seeds TEST_FILES OUT: cuts the files of tests/object into seeds, one folder per fuzzer, and lists each folder in a
+// file FUZZER.list (libFuzzer's -seed_inputs).
 
 #include "object/bundle.h"
 #include "object/container.h"
 
 #include <cstring>
+#include <elf.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <set>
 
 using namespace luthier::object;
 namespace fs = std::filesystem;
@@ -27,6 +30,21 @@ void writeText(const fs::path &path, std::string_view text) {
   write(path, std::as_bytes(std::span(text.data(), text.size())));
 }
 
+/// Copies of a code object, each with one table emptied: what a mutation seldom hits.
+void emptyTables(ByteSpan object, const fs::path &out) {
+  Elf64_Ehdr header;
+  memcpy(&header, object.data(), sizeof header);
+  for (size_t n = 1; n < header.e_shnum; ++n) {
+    std::vector<std::byte> copy(object.begin(), object.end());
+    Elf64_Shdr section;
+    std::byte *at = copy.data() + header.e_shoff + n * sizeof section;
+    memcpy(&section, at, sizeof section);
+    section.sh_size = 0;
+    memcpy(at, &section, sizeof section);
+    write(out.string() + "_without_" + std::to_string(n), copy);
+  }
+}
+
 void cutObject(const fs::path &file, const fs::path &out) {
   auto mapped = MappedFile::open(file);
   auto object = mapped ? CodeObject::parse(mapped->bytes(), file) : luthier::Result<CodeObject>(mapped.error());
@@ -37,6 +55,7 @@ void cutObject(const fs::path &file, const fs::path &out) {
   }
   const std::string name = file.stem();
   write(out / "elf" / name, mapped->bytes());
+  emptyTables(mapped->bytes(), out / "elf" / name);
   if (!object->metadataNote().empty())
     write(out / "msgpack" / name, object->metadataNote());
   for (const Symbol &kernel : object->kernels()) {
@@ -77,6 +96,16 @@ void makeHostcallSeeds(const fs::path &out) {
               std::string(format) + std::string(200, '\0'));
 }
 
+void listSeeds(const fs::path &folder) {
+  std::set<std::string> seeds; // sorted: a run with a fixed seed takes the same way everywhere
+  for (const auto &entry : fs::directory_iterator(folder))
+    seeds.insert(fs::absolute(entry.path()));
+  std::string list;
+  for (const std::string &seed : seeds)
+    list += (list.empty() ? "" : ",") + seed;
+  writeText(folder.string() + ".list", list);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -106,5 +135,8 @@ int main(int argc, char **argv) {
        {"gfx90a", "gfx90a:sramecc+:xnack-", "gfx906+sram-ecc-xnack", "gfx9-generic:xnack+", "gfx1100"})
     writeText(out / "target_id" / std::to_string(n++), text);
   makeHostcallSeeds(out);
+  for (const auto &entry : fs::directory_iterator(out))
+    if (entry.is_directory())
+      listSeeds(entry.path());
   return failures == 0 ? 0 : 1;
 }
