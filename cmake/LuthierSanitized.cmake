@@ -46,7 +46,7 @@ function(luthier_sanitized_environment test)
   # LLVM 15 inside HIP sets alternate signal stacks too, on which AddressSanitizer trips: use_sigaltstack=0. Our LLVM is not built for it: containers that it
   # has filled look overflown.
   set_tests_properties(${test} PROPERTIES LABELS sanitized TIMEOUT 300 ENVIRONMENT
-    "ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0:detect_container_overflow=0;LSAN_OPTIONS=suppressions=${e2e}/lsan.supp:print_suppressions=0;TSAN_OPTIONS=suppressions=${e2e}/tsan.supp halt_on_error=1")
+    "ASAN_OPTIONS=detect_leaks=1:use_sigaltstack=0:detect_container_overflow=0;LSAN_OPTIONS=suppressions=${e2e}/lsan.supp:print_suppressions=0;TSAN_OPTIONS=suppressions=${e2e}/tsan.supp halt_on_error=1 history_size=4")
 endfunction()
 
 if(LUTHIER_BUILD_TESTS AND LUTHIER_BUILD_SANITIZED AND NOT LUTHIER_SANITIZE)

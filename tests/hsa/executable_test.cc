@@ -253,7 +253,7 @@ TEST_F(ExecutableTest, VariablesAreDefinedFromOutside) {
   AqlPacket packet = kernels.dispatch("count", done->raw(), 1, out);
   packet.kernelDispatch()->kernel_object = value(value(executable->symbol("read_provided.kd", gpu())).kernelObject());
   value(queue->submit(packet));
-  ASSERT_EQ(done->wait(HSA_SIGNAL_CONDITION_EQ, 0, kPatience), 0);
+  ASSERT_TRUE(finished(*done));
   EXPECT_EQ(*out, number);
 }
 

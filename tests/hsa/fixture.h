@@ -137,6 +137,9 @@ private:
   uint64_t kernelObject_ = 0;
 };
 
+/// Waits for a signal to become 0, after which what the kernel wrote may be read. False when that took too long.
+bool finished(const Signal &signal);
+
 /// A signal of the application.
 class AppSignal {
 public:
