@@ -1,5 +1,5 @@
-// Usage: fuzz_seeds TEST_FILES OUT: cuts the files of tests/object into seeds, one folder per fuzzer, and lists each folder in a
-// file FUZZER.list (libFuzzer's -seed_inputs).
+// Usage: fuzz_seeds TEST_FILES OUT: cuts the files of tests/object into seeds, one folder per fuzzer, and lists each
+// folder in a file FUZZER.list (libFuzzer's -seed_inputs).
 
 #include "object/bundle.h"
 #include "object/container.h"

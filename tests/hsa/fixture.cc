@@ -155,7 +155,8 @@ void AppExecutable::destroy() {
 
 namespace {
 
-/// A load where ThreadSanitizer sees it: ROCr, which has waited, is not built for it, and the kernel's results are read next.
+/// A load where ThreadSanitizer sees it: ROCr, which has waited, is not built for it, and the kernel's results are read
+/// next.
 hsa_signal_value_t acquire(hsa_signal_t signal) {
   return __atomic_load_n(&reinterpret_cast<amd_signal_t *>(signal.handle)->value, __ATOMIC_ACQUIRE);
 }
