@@ -1,6 +1,5 @@
 #include "runtime/tool_host.h"
 
-#include "hsa/queue_interception.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <regex.h>
 #include <sys/syscall.h>
@@ -164,15 +162,7 @@ bool ToolHost::wanted(const std::string &name, const std::string &symbol) const 
          (!matches(settings_.kernelExclude, name) && !matches(settings_.kernelExclude, symbol));
 }
 
-void ToolHost::onPackets(hsa::PacketBatch &batch) {
-  if (ended_)
-    return;
-  for (hsa::PacketBatch::Entry &entry : batch.entries)
-    if (entry.packet.kernelDispatch())
-      onDispatch(batch, entry);
-}
-
-std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject, hsa_agent_t) {
+std::shared_ptr<InstrumentedKernel> ToolHost::kernelOf(uint64_t kernelObject) {
   {
     std::shared_lock lock(kernelsMutex_);
     if (const auto found = kernels_.find(kernelObject); found != kernels_.end())
@@ -200,29 +190,6 @@ void ToolHost::onCodeLoaded(const hsa::SharedCode &code) {
   for (const auto &tool : tools_)
     if (tool->tool)
       guarded(*tool, "loaded", [&] { tool->tool->loaded(CodeObject(impl)); });
-}
-
-std::shared_ptr<InstrumentedKernel> ToolHost::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
-                                                     uint64_t kernelObject,
-                                                     const std::shared_ptr<Launch::Impl> &launch) {
-  const Lock lock(*this);
-  if (!lock || finished_)
-    return nullptr;
-  InstrumentedKernel::Choice choice;
-  bool other = false;
-  const Launch view(*launch);
-  for (const auto &tool : tools_) {
-    choice.push_back(0);
-    if (tool->tool)
-      guarded(*tool, "variant", [&] { choice.back() = tool->tool->variant(view); });
-    other |= choice.back() != 0;
-  }
-  if (!other)
-    return kernel;
-  std::shared_ptr<InstrumentedKernel> &found = kernel->others[choice];
-  if (!found)
-    found = instrument(kernelObject, choice);
-  return found;
 }
 
 /// Never null; what cannot be instrumented has no variant, and an account that says why.
@@ -305,141 +272,6 @@ std::shared_ptr<InstrumentedKernel> ToolHost::instrument(uint64_t kernelObject,
   account.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   seconds_ += account.seconds;
   return result;
-}
-
-void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
-  hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
-  std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch.queue.agent);
-  if (!kernel)
-    return;
-  const uint64_t numberOfKernel = ++kernel->launched;
-  if (!kernel->variant) {
-    ++kernel->account->seen;
-    return;
-  }
-  auto launch = std::make_shared<Launch::Impl>();
-  launch->kernel = kernel;
-  launch->view.emplace(*kernel->kernel);
-  launch->numberOfKernel = numberOfKernel;
-  launch->queue = batch.queue.id;
-  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
-  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
-  if (const auto other = chosen(kernel, packet.kernel_object, launch); other && other != kernel) {
-    kernel = launch->kernel = other;
-    if (kernel->variant)
-      launch->view.emplace(*kernel->kernel);
-  }
-  ++kernel->account->seen;
-  if (!kernel->variant)
-    return;
-  const LoadedVariant &variant = *kernel->variant;
-  if (const uint64_t items = uint64_t{packet.workgroup_size_x} * packet.workgroup_size_y * packet.workgroup_size_z;
-      items > variant.largestWorkgroup) {
-    if (!kernel->tooLarge.exchange(true)) {
-      const Lock lock(*this);
-      fail(fmt::format("launches of {} with workgroups of {} work-items run as they were: with its hooks there is room "
-                       "for {}",
-                       kernel->account->name, items, variant.largestWorkgroup));
-    }
-    return;
-  }
-  launch->number = ++launches_;
-  for (const auto &module : variant.blocks) {
-    Launch::Impl::Block block{module, std::vector<std::byte>(module->perLaunchBytes()), {}};
-    for (const hook::Variable &variable : module->variables())
-      if (variable.storage == hook::Storage::PerLaunch)
-        std::ranges::copy(variable.contents, block.contents.begin() + static_cast<ptrdiff_t>(variable.offset));
-    launch->blocks.push_back(std::move(block));
-  }
-
-  bool on = launch->numberOfKernel >= settings_.firstIteration && launch->numberOfKernel <= settings_.lastIteration;
-  {
-    const Lock lock(*this);
-    if (!lock || finished_)
-      on = false;
-    if (on) {
-      on = false;
-      Launch view(*launch);
-      for (const auto &tool : tools_)
-        if (tool->tool) {
-          kernel->turnOf(tool->number);
-          guarded(*tool, "launch", [&] { on |= tool->tool->launch(view) == Decision::Instrumented; });
-        }
-    }
-    if (!on)
-      return;
-  }
-
-  // Memory first: when there is none, the packet must still be as it was.
-  if (!launch->blocks.empty() || !variant.arguments.empty()) {
-    const auto prepare = [&]() -> Result<void> {
-      launch->kernarg = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
-      auto *arguments = launch->kernarg.as<std::byte>();
-      if (packet.kernarg_address && variant.originalKernargBytes)
-        memcpy(arguments, packet.kernarg_address, variant.originalKernargBytes);
-      for (size_t n = 0; n < launch->blocks.size(); ++n) {
-        Launch::Impl::Block &block = launch->blocks[n];
-        block.memory = LUTHIER_TRY(memory_.take(kernel->agent, ToolMemory::Kind::Device, block.contents.size()));
-        LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
-        const uint64_t address = block.memory.address();
-        memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
-      }
-      for (const auto &[value, offset] : variant.arguments) {
-        const uint64_t word = value == LaunchValue::HostcallBuffer
-                                  ? LUTHIER_TRY(calls_.launch(batch.queue, launch->number, kernel->account->name))
-                                  : launch->number;
-        memcpy(arguments + offset, &word, sizeof word);
-      }
-      return {};
-    };
-    if (const auto prepared = prepare(); !prepared) {
-      const Lock lock(*this);
-      fail(fmt::format("a launch of {} runs as it was: {}", kernel->account->name, prepared.error().message()));
-      return;
-    }
-    packet.kernarg_address = launch->kernarg.data();
-    // What the hooks leave in memory must be there for the host when the dispatch has completed.
-    constexpr unsigned kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-    entry.packet.setHeader(static_cast<uint16_t>((entry.packet.header() & ~(3u << kShift)) |
-                                                 static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << kShift));
-  }
-  launch->instrumented = true;
-  ++kernel->account->run;
-  packet.kernel_object = variant.kernelObject;
-  packet.private_segment_size += variant.moreScratch;
-  ++inFlight_;
-  entry.completed = [this, launch, before = std::move(entry.completed)](const hsa::KernelCompletion &completion) {
-    if (before)
-      before(completion);
-    onCompleted(launch, completion);
-  };
-}
-
-void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
-  const OnRuntimesThread here;
-  launch->begin = completion.begin;
-  launch->end = completion.end;
-  for (Launch::Impl::Block &block : launch->blocks)
-    if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
-      log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());
-  {
-    const Lock lock(*this);
-    Launch view(*launch);
-    if (lock && !finished_)
-      for (const auto &tool : tools_)
-        if (tool->tool) {
-          launch->kernel->turnOf(tool->number);
-          guarded(*tool, "finished", [&] { tool->tool->finished(view); });
-        }
-    dirty_ = true;
-  }
-  if (launch->kernel->variant->callsHost)
-    calls_.completed(launch->queue, launch->number);
-  const hsa_agent_t agent = launch->kernel->agent;
-  for (Launch::Impl::Block &block : launch->blocks)
-    memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));
-  memory_.giveBack(agent, ToolMemory::Kind::Kernarg, std::move(launch->kernarg));
-  --inFlight_;
 }
 
 void ToolHost::forget(hsa_executable_t executable) {

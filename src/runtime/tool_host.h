@@ -94,17 +94,25 @@ private:
   };
 
   void load(const std::string &path);
+  void onCodeLoaded(const hsa::SharedCode &code);
+  bool wanted(const std::string &name, const std::string &symbol) const;
+  /// Null at the very end.
+  std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject);
+  std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject, const InstrumentedKernel::Choice &choice = {});
+
+  // Launches (tool_launches.cc).
   void onPackets(hsa::PacketBatch &batch);
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
-  /// Null at the very end.
-  std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, hsa_agent_t agent);
-  std::shared_ptr<InstrumentedKernel> instrument(uint64_t kernelObject, const InstrumentedKernel::Choice &choice = {});
   /// The kernel in the variant that the tools choose for a launch of it. Null at the very end.
   std::shared_ptr<InstrumentedKernel> chosen(const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t kernelObject,
                                              const std::shared_ptr<Launch::Impl> &launch);
-  void onCodeLoaded(const hsa::SharedCode &code);
+  /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
+  bool hasRoomFor(const Launch::Impl &launch);
+  bool wantedByTools(Launch::Impl &launch);
+  /// The kernel's arguments with those of the hooks behind them.
+  Result<void> makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
-  bool wanted(const std::string &name, const std::string &symbol) const;
+
   /// Calls a tool; one that throws is not called again.
   void guarded(LoadedTool &tool, const char *what, const std::function<void()> &call);
   /// For the user now, and for the report.

@@ -1,0 +1,204 @@
+// What ToolHost does for every launch: points its packet at the instrumented kernel, and hands over what came of it.
+// What it does once is in tool_host.cc.
+
+#include "runtime/tool_host.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace luthier::runtime {
+
+namespace {
+
+std::shared_ptr<Launch::Impl> describe(const hsa_kernel_dispatch_packet_t &packet, uint64_t queue,
+                                       const std::shared_ptr<InstrumentedKernel> &kernel) {
+  auto launch = std::make_shared<Launch::Impl>();
+  launch->kernel = kernel;
+  launch->view.emplace(*kernel->kernel);
+  launch->queue = queue;
+  launch->grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z};
+  launch->workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z};
+  return launch;
+}
+
+/// The per-launch variables as they start.
+std::vector<Launch::Impl::Block> blocksOf(const LoadedVariant &variant) {
+  std::vector<Launch::Impl::Block> blocks;
+  for (const auto &module : variant.blocks) {
+    Launch::Impl::Block block{module, std::vector<std::byte>(module->perLaunchBytes()), {}};
+    for (const hook::Variable &variable : module->variables())
+      if (variable.storage == hook::Storage::PerLaunch)
+        std::ranges::copy(variable.contents, block.contents.begin() + static_cast<ptrdiff_t>(variable.offset));
+    blocks.push_back(std::move(block));
+  }
+  return blocks;
+}
+
+} // namespace
+
+void ToolHost::onPackets(hsa::PacketBatch &batch) {
+  if (ended_)
+    return;
+  for (hsa::PacketBatch::Entry &entry : batch.entries)
+    if (entry.packet.kernelDispatch())
+      onDispatch(batch, entry);
+}
+
+void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
+  hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
+  const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object);
+  if (!kernel)
+    return;
+  const uint64_t numberOfKernel = ++kernel->launched;
+  if (!kernel->variant) {
+    ++kernel->account->seen;
+    return;
+  }
+  const auto launch = describe(packet, batch.queue.id, kernel);
+  launch->numberOfKernel = numberOfKernel;
+  if (const auto other = chosen(kernel, packet.kernel_object, launch); other && other != kernel) {
+    launch->kernel = other;
+    if (other->variant)
+      launch->view.emplace(*other->kernel);
+  }
+  KernelAccount &account = *launch->kernel->account;
+  ++account.seen;
+  if (!launch->kernel->variant || !hasRoomFor(*launch))
+    return;
+  const LoadedVariant &variant = *launch->kernel->variant;
+  launch->number = ++launches_;
+  launch->blocks = blocksOf(variant);
+  if (!wantedByTools(*launch))
+    return;
+
+  // Memory first: when there is none, the packet must still be as it was.
+  if (!launch->blocks.empty() || !variant.arguments.empty()) {
+    if (const auto made = makeArguments(*launch, packet.kernarg_address, batch.queue); !made) {
+      const Lock lock(*this);
+      fail(fmt::format("a launch of {} runs as it was: {}", account.name, made.error().message()));
+      return;
+    }
+    packet.kernarg_address = launch->kernarg.data();
+    // What the hooks leave in memory must be there for the host when the dispatch has completed.
+    constexpr unsigned kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
+    entry.packet.setHeader(static_cast<uint16_t>((entry.packet.header() & ~(3u << kShift)) |
+                                                 static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << kShift));
+  }
+  launch->instrumented = true;
+  ++account.run;
+  packet.kernel_object = variant.kernelObject;
+  packet.private_segment_size += variant.moreScratch;
+  ++inFlight_;
+  entry.completed = [this, launch, before = std::move(entry.completed)](const hsa::KernelCompletion &completion) {
+    if (before)
+      before(completion);
+    onCompleted(launch, completion);
+  };
+}
+
+std::shared_ptr<InstrumentedKernel> ToolHost::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
+                                                     uint64_t kernelObject,
+                                                     const std::shared_ptr<Launch::Impl> &launch) {
+  const Lock lock(*this);
+  if (!lock || finished_)
+    return nullptr;
+  InstrumentedKernel::Choice choice;
+  bool other = false;
+  const Launch view(*launch);
+  for (const auto &tool : tools_) {
+    choice.push_back(0);
+    if (tool->tool)
+      guarded(*tool, "variant", [&] { choice.back() = tool->tool->variant(view); });
+    other |= choice.back() != 0;
+  }
+  if (!other)
+    return kernel;
+  std::shared_ptr<InstrumentedKernel> &found = kernel->others[choice];
+  if (!found)
+    found = instrument(kernelObject, choice);
+  return found;
+}
+
+bool ToolHost::hasRoomFor(const Launch::Impl &launch) {
+  InstrumentedKernel &kernel = *launch.kernel;
+  const uint64_t items = uint64_t{launch.workgroup.x} * launch.workgroup.y * launch.workgroup.z;
+  if (items <= kernel.variant->largestWorkgroup)
+    return true;
+  if (!kernel.tooLarge.exchange(true)) {
+    const Lock lock(*this);
+    fail(fmt::format("launches of {} with workgroups of {} work-items run as they were: with its hooks there is room "
+                     "for {}",
+                     kernel.account->name, items, kernel.variant->largestWorkgroup));
+  }
+  return false;
+}
+
+bool ToolHost::wantedByTools(Launch::Impl &launch) {
+  if (launch.numberOfKernel < settings_.firstIteration || launch.numberOfKernel > settings_.lastIteration)
+    return false;
+  const Lock lock(*this);
+  if (!lock || finished_)
+    return false;
+  bool wanted = false;
+  Launch view(launch);
+  for (const auto &tool : tools_)
+    if (tool->tool) {
+      launch.kernel->turnOf(tool->number);
+      guarded(*tool, "launch", [&] { wanted |= tool->tool->launch(view) == Decision::Instrumented; });
+    }
+  return wanted;
+}
+
+Result<void> ToolHost::makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue) {
+  const InstrumentedKernel &kernel = *launch.kernel;
+  const LoadedVariant &variant = *kernel.variant;
+  launch.kernarg = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
+  auto *arguments = launch.kernarg.as<std::byte>();
+  if (original && variant.originalKernargBytes)
+    memcpy(arguments, original, variant.originalKernargBytes);
+  for (size_t n = 0; n < launch.blocks.size(); ++n) {
+    Launch::Impl::Block &block = launch.blocks[n];
+    block.memory = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Device, block.contents.size()));
+    LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
+    const uint64_t address = block.memory.address();
+    memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
+  }
+  for (const auto &[value, offset] : variant.arguments) {
+    const uint64_t word = value == LaunchValue::HostcallBuffer
+                              ? LUTHIER_TRY(calls_.launch(queue, launch.number, kernel.account->name))
+                              : launch.number;
+    memcpy(arguments + offset, &word, sizeof word);
+  }
+  return {};
+}
+
+void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
+  const OnRuntimesThread here;
+  launch->begin = completion.begin;
+  launch->end = completion.end;
+  for (Launch::Impl::Block &block : launch->blocks)
+    if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
+      log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());
+  {
+    const Lock lock(*this);
+    Launch view(*launch);
+    if (lock && !finished_)
+      for (const auto &tool : tools_)
+        if (tool->tool) {
+          launch->kernel->turnOf(tool->number);
+          guarded(*tool, "finished", [&] { tool->tool->finished(view); });
+        }
+    dirty_ = true;
+  }
+  if (launch->kernel->variant->callsHost)
+    calls_.completed(launch->queue, launch->number);
+  const hsa_agent_t agent = launch->kernel->agent;
+  for (Launch::Impl::Block &block : launch->blocks)
+    memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));
+  memory_.giveBack(agent, ToolMemory::Kind::Kernarg, std::move(launch->kernarg));
+  --inFlight_;
+}
+
+} // namespace luthier::runtime
