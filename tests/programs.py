@@ -9,7 +9,7 @@ WITHOUT_RESULT = ("endless_loop", "memory_fault")
 # Kernels (a regular expression) that wait for something - a lock, another workgroup, the host, a value that others
 # change too - and so execute more or less each time.
 VARIES = {"device_printf": ".", "histogram_atomics": "histogram", "prefix_scan": "lookback", "producer_consumer": ".",
-          "spin_lock": "."}
+          "rocsparse": "csrsv|csrilu0|csrmvt|csrgemm_.*block_per_row", "spin_lock": "."}
 
 
 def gpus(program):
@@ -32,3 +32,10 @@ def all_programs(build, values="5000"):
                        [f"{build}/tests/programs/rocrand_sequences", generator, *([values] if values else [])]))
         result.append((f"rocrand_device.{generator}", [f"{build}/tests/programs/rocrand_device", generator]))
     return result
+
+
+def large_libraries(build):
+    """Programs that load code objects of thousands of kernels, where their libraries are installed: for tools, which
+    instrument what is launched."""
+    program = f"{build}/tests/programs/rocsparse"
+    return [("rocsparse", [program, "200"])] if os.path.exists(program) else []

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Usage: exactness.py BUILD [--programs REGEX] [--values N] [--jobs N] [--timeout SECONDS]
 
-What the tools count, in all samples and rocRAND programs of a build, compared with what the virtual GPU counts itself
-(counts.py, access_sums.py); and the programs' own output, which must be the same under every tool. A row each, then
-the sums. N values of each distribution are made by rocrand_sequences (default: 5000; "all": a million, as when it is
-called by itself).
+What the tools count, in all samples and rocRAND programs of a build, and in the rocSPARSE program if there is one,
+compared with what the virtual GPU counts itself (counts.py, access_sums.py); and the programs' own output, which must
+be the same under every tool. A row each, then the sums. N values of each distribution are made by rocrand_sequences
+(default: 5000; "all": a million, as when it is called by itself).
 """
 import argparse
 import json
@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(here))
-from programs import all_programs
+from programs import all_programs, large_libraries
 
 parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
 parser.add_argument("build")
@@ -66,8 +66,8 @@ def one(program):
     return "FAILED" if bad else "skipped" if skipped else "ok", {**counts, "accesses": accesses.get("accesses", 0)}
 
 
-chosen = [program for program in all_programs(build, None if options.values == "all" else options.values)
-          if re.search(options.programs, program[0])]
+programs = all_programs(build, None if options.values == "all" else options.values) + large_libraries(build)
+chosen = [program for program in programs if re.search(options.programs, program[0])]
 print(row(*(name for name, _ in COLUMNS)), flush=True)
 with ThreadPoolExecutor(options.jobs) as pool:
     results = list(pool.map(one, chosen))
