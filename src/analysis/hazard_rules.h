@@ -11,6 +11,7 @@ namespace luthier::analysis::hazard {
 
 // Generations, as far as rules tell them apart.
 enum Generation : uint8_t {
+  kNoGeneration = 0, ///< one that has no rules
   kGfx8 = 1 << 0,
   kGfx9 = 1 << 1, ///< those without matrix instructions
   kGfx908 = 1 << 2,

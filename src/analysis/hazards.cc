@@ -46,7 +46,7 @@ public:
       return sets;
     }();
     const Generation generation = generationOf(target);
-    return all[generation ? std::countr_zero(static_cast<unsigned>(generation)) + 1 : 0];
+    return all[generation != kNoGeneration ? std::countr_zero(static_cast<unsigned>(generation)) + 1 : 0];
   }
 
   unsigned window() const { return window_; }

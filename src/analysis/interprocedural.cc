@@ -60,9 +60,9 @@ const WaitState *CallWaits::at(uint64_t address) {
   if (!function)
     return nullptr;
   ++depth_;
-  states_[address] = Waits::compute((*function)->cfg(), program_->object().target(), context(false)).atReturn();
+  WaitState state = Waits::compute((*function)->cfg(), program_->object().target(), context(false)).atReturn();
   --depth_;
-  return &*states_[address];
+  return &states_[address].emplace(std::move(state));
 }
 
 Result<ProgramLiveness> ProgramLiveness::compute(Program &program, const CallGraph &graph, const object::Symbol &root) {

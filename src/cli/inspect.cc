@@ -156,7 +156,7 @@ private:
     totals.variables += object.symbols(SymbolKind::Variable).size();
     const std::vector<KernelRow> kernels = kernelsOf(object);
     if (options_.json)
-      std::cout << (first ? "\n" : ",\n") << asJson(image, object, kernels).dump(1, ' ', false, replace_);
+      std::cout << (first ? "\n" : ",\n") << asJson(image, object, kernels).dump(1, ' ', false, kReplace);
     else
       std::cout << asText(image, object, kernels);
   }
@@ -282,7 +282,7 @@ private:
   }
 
   // Names come from the file and need not be UTF-8.
-  static constexpr auto replace_ = ordered_json::error_handler_t::replace;
+  static constexpr auto kReplace = ordered_json::error_handler_t::replace;
 
   const InspectOptions &options_;
   bool all_ = true;

@@ -103,7 +103,7 @@ std::map<std::string, std::string> takeToolOptions(std::vector<std::string> &arg
 }
 
 Result<std::string> prepareOutput(const std::string &file) {
-  const std::string pattern = absolute(file).string();
+  std::string pattern = absolute(file).string();
   const std::filesystem::path path = LUTHIER_TRY(runtime::expandKeys(pattern));
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);

@@ -106,8 +106,8 @@ std::string hostTypeOfVariable(const llvm::Type &type, const llvm::DataLayout &l
     element = element->getScalarType();
   const uint64_t size = layout.getTypeAllocSize(const_cast<llvm::Type *>(&type));
   const uint64_t elementSize = layout.getTypeAllocSize(const_cast<llvm::Type *>(element));
-  const std::string name = element->isStructTy() ? fmt::format("std::array<std::byte, {}>", elementSize)
-                                                 : hostTypeOfScalar(*element, layout, "void *");
+  std::string name = element->isStructTy() ? fmt::format("std::array<std::byte, {}>", elementSize)
+                                           : hostTypeOfScalar(*element, layout, "void *");
   if (!type.isArrayTy() && !vector)
     return name;
   if (elementSize == 0 || size == 0 || size % elementSize)

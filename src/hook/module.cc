@@ -28,7 +28,7 @@ constexpr unsigned kLocal = 3, kPrivate = 5, kRegion = 2;
 /// The name as the source has it: without parameters, which only overloads need to be told apart by.
 std::string sourceName(llvm::StringRef symbol) {
   llvm::ItaniumPartialDemangler demangler;
-  const std::string text = symbol.str();
+  std::string text = symbol.str();
   if (demangler.partialDemangle(text.c_str()))
     return text;
   char *name =
