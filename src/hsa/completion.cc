@@ -52,21 +52,25 @@ Result<hsa_signal_t> Completions::takeSignal() {
 }
 
 void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
-  auto signal = takeSignal();
-  if (!signal) {
-    log::error("a kernel's completion cannot be watched: {}", signal.error().message());
-    return;
-  }
+  const auto fail = [&](const Error &error) {
+    log::error("a kernel's completion cannot be watched: {}", error.message());
+    std::lock_guard lock(mutex_);
+    unwatched_.push_back(std::move(entry.completed));
+  };
+  const auto signal = takeSignal();
+  if (!signal)
+    return fail(signal.error());
   call<ApiId::hsa_signal_store_relaxed>(*signal, hsa_signal_value_t(1));
   auto watched = std::unique_ptr<Watched>(new Watched{this, queue, entry.packet, *signal, std::move(entry.completed)});
   {
     std::lock_guard lock(mutex_);
     link(watched.get());
   }
-  auto registered = call<ApiId::hsa_amd_signal_async_handler>(*signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1),
-                                                              handle, static_cast<void *>(watched.get()));
+  const auto registered = call<ApiId::hsa_amd_signal_async_handler>(
+      *signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1), handle, static_cast<void *>(watched.get()));
   if (!registered) {
-    log::error("a kernel's completion cannot be watched: {}", registered.error().message());
+    entry.completed = std::move(watched->completed);
+    fail(registered.error());
     std::lock_guard lock(mutex_);
     freeSignals_.push_back(*signal);
     unlink(watched.get());

@@ -18,7 +18,7 @@ public:
   explicit Completions(Interceptor &interceptor) : interceptor_(interceptor) {}
 
   /// Arranges for `entry`'s callback and the interceptor's event. The packet's signal changes. On failure the packet
-  /// stays as it is, and the callback is never called.
+  /// stays as it is, and the callback is never called; nor is it destroyed, since the kernel may use what it holds.
   void watch(const QueueInfo &queue, PacketBatch::Entry &entry);
 
   /// The hardware has let go of a queue: what it has not completed will never be. Callbacks of such dispatches are not
@@ -47,6 +47,7 @@ private:
   std::vector<hsa_signal_t> freeSignals_;
   Watched *inFlight_ = nullptr; ///< all of them, linked in any order: each dispatch comes by here
   uint64_t inFlightCount_ = 0;
+  std::vector<CompletionCallback> unwatched_;
 };
 
 } // namespace luthier::hsa

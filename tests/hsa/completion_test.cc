@@ -92,6 +92,26 @@ TEST_F(CompletionTest, OneEntryAsksForItself) {
   EXPECT_EQ(*counter, 3u);
 }
 
+// The kernel runs, and may use memory that belongs to the callback.
+TEST_F(CompletionTest, WhatCannotBeWatchedKeepsWhatItsCallbackHolds) {
+  auto held = std::make_shared<int>();
+  const std::weak_ptr<int> alive = held;
+  auto subscription = interceptor().packets().subscribe([&](PacketBatch &batch) {
+    batch.entries.front().completed = [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); };
+  });
+  AppQueue queue(gpu(), 64);
+  const AppSignal done(1);
+  auto *counter = kernels.shared<uint64_t>();
+  auto &function = const_cast<AmdExtTable &>(interceptor().original().amd).hsa_amd_signal_async_handler_fn;
+  const auto original = std::exchange(function, [](auto...) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; });
+  queue.submit(kernels.dispatch("count", done, 64, counter));
+  EXPECT_TRUE(done.waitFor(0));
+  function = original;
+  EXPECT_EQ(*counter, 64u);
+  EXPECT_EQ(interceptor().queues().awaitedCompletions(), 0u);
+  EXPECT_FALSE(alive.expired());
+}
+
 TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {
   auto *counter = kernels.shared<uint64_t>();
   const AppSignal done(1);
