@@ -27,6 +27,8 @@ private:
   bool outputIs(Reg guest) const {
     return std::ranges::any_of(site_.outputs, [&](const OutputBinding &o) { return o.guest == guest; });
   }
+  /// Whether two scalar inputs, one after the other, are the halves of 64 bits that one instruction can move.
+  bool movesAsPair(const InputBinding &low, const InputBinding &high) const;
   Result<void> writeOutputs(CodeSequence &code);
 
   const Glue &glue_;
@@ -63,6 +65,16 @@ bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg>
   }
   glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, (slot - pool_.freeAccumulators().size()) * 4);
   return true;
+}
+
+bool Writer::movesAsPair(const InputBinding &low, const InputBinding &high) const {
+  const auto plain = [](const InputBinding &copy) {
+    return !copy.constant && copy.lane < 0 && !isVector(copy.fragment) && copy.guest < Reg::Scc;
+  };
+  const auto pair = [](Reg first, Reg second) { return number(first) % 2 == 0 && second == first + 1; };
+  const Reg to = plan_.map(low.fragment);
+  return plain(low) && plain(high) && pair(low.guest, high.guest) && pair(to, plan_.map(high.fragment)) &&
+         to != low.guest;
 }
 
 Result<void> Writer::writeOutputs(CodeSequence &code) {
@@ -114,7 +126,8 @@ Result<PlacedSite> Writer::write() {
   if (plan_.m0)
     glue_.add(in, GlueOp::SaveM0, *plan_.m0);
   // What the hook is given, as far as it is scalar: EXEC among it.
-  for (const InputBinding &copy : plan_.copies) {
+  for (size_t n = 0; n < plan_.copies.size(); ++n) {
+    const InputBinding &copy = plan_.copies[n];
     if (isVector(copy.fragment) || (!copy.constant && copy.guest == Reg::Scc))
       continue;
     const Reg to = plan_.map(copy.fragment);
@@ -122,11 +135,15 @@ Result<PlacedSite> Writer::write() {
       glue_.constant(in, to, copy.value);
     else if (copy.lane >= 0)
       glue_.readLane(in, to, copy.guest, static_cast<unsigned>(copy.lane));
-    else
+    else if (n + 1 < plan_.copies.size() && movesAsPair(copy, plan_.copies[n + 1])) {
+      glue_.add(in, GlueOp::MoveScalarPair, to, copy.guest);
+      ++n;
+    } else
       LUTHIER_TRY(glue_.move(in, to, copy.guest));
   }
   if (plan_.exec) {
-    glue_.add(in, GlueOp::SaveExec, *plan_.exec);
+    if (!plan_.execGiven)
+      glue_.add(in, GlueOp::SaveExec, *plan_.exec);
     glue_.add(in, GlueOp::ExecOne);
   }
   if (plan_.vectorsExec) {

@@ -91,6 +91,7 @@ private:
   Result<SitePlan> choose();
   Result<SitePlan> attempt(bool wait);
   void bind(SitePlan &plan);
+  std::optional<Reg> execInput(const SitePlan &plan) const;
   Result<void> lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const;
   bool wave64() const { return glue_.waveSize() == 64; }
   bool needed(Reg special) const { return site_.live.active.contains(special) || pool_.kept().contains(special); }
@@ -177,6 +178,29 @@ void Planner::bind(SitePlan &plan) {
       plan.results.push_back(output);
 }
 
+/// The register of the fragment in which it is given EXEC, if EXEC can be restored from there: fragments leave their
+/// inputs as they were.
+std::optional<Reg> Planner::execInput(const SitePlan &plan) const {
+  const auto gets = [&](Reg fragment, Reg guest) {
+    return std::ranges::any_of(plan.copies,
+                               [&](const InputBinding &copy) {
+                                 return copy.fragment == fragment && !copy.constant && copy.lane < 0 &&
+                                        copy.guest == guest;
+                               }) &&
+           std::ranges::none_of(site_.outputs, [&](const OutputBinding &o) { return o.fragment == fragment; });
+  };
+  for (const Cluster &cluster : site_.fragment->clusters)
+    for (unsigned n = 0; n < cluster.regs.count; ++n) {
+      const Reg low = cluster.regs.first + n;
+      if (isVector(low) || !gets(low, Reg::ExecLo))
+        continue;
+      if (!wave64() ||
+          (n + 1 < cluster.regs.count && n % 2 == 0 && cluster.alignment % 2 == 0 && gets(low + 1, Reg::ExecHi)))
+        return low;
+    }
+  return {};
+}
+
 /// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else,
 /// with registers that need not be saved.
 Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const {
@@ -240,7 +264,8 @@ Result<SitePlan> Planner::attempt(bool wait) {
     return {};
   };
   const unsigned mask = wave64() ? 2 : 1;
-  if (oneLane)
+  const std::optional<Reg> givenExec = oneLane ? execInput(plan) : std::nullopt;
+  if (oneLane && !givenExec)
     LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
   if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc) && plantedFault() != Fault::Scc)
     LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
@@ -287,6 +312,10 @@ Result<SitePlan> Planner::attempt(bool wait) {
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
     }
     plan.map.set(cluster->regs, *to);
+  }
+  if (givenExec) {
+    plan.exec = plan.map(*givenExec);
+    plan.execGiven = true;
   }
   if (plantedFault() != Fault::Placement)
     for (Reg reg : allocation.lent())
