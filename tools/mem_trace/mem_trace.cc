@@ -49,12 +49,12 @@ public:
           const uint32_t site = describe(kernel, number, function, instr, *access, which);
           const luthier::Arg address = luthier::arg::address(which);
           if (access->space == luthier::MemorySpace::Scalar)
-            at.before(instr).call(hooks::scalarAccess, ring_, site, tries_, address);
+            at.before(instr).call(hooks::scalarAccess, ring_, mask_, tries_, site, address);
           else if (access->space == luthier::MemorySpace::Lds || access->space == luthier::MemorySpace::Gds ||
                    access->space == luthier::MemorySpace::Scratch)
-            at.before(instr).call(hooks::access32, ring_, site, tries_, address);
+            at.before(instr).call(hooks::access32, ring_, mask_, tries_, site, address);
           else
-            at.before(instr).call(hooks::access, ring_, site, tries_, address);
+            at.before(instr).call(hooks::access, ring_, mask_, tries_, site, address);
         }
       }
   }
@@ -116,8 +116,8 @@ private:
     ringFailed_ = !ring_;
     if (!ring_)
       return false;
-    ring_->free = static_cast<int64_t>(slots);
-    ring_->mask = slots - 1;
+    ring_->free = static_cast<int32_t>(slots);
+    mask_ = static_cast<uint32_t>(slots - 1);
     // Signals are the application's: none is for this thread.
     sigset_t all, before;
     sigfillset(&all);
@@ -133,7 +133,7 @@ private:
     constexpr auto kFlush = std::chrono::milliseconds(100);
     format::Writer writer;
     format::Record record;
-    uint64_t tail = 0;
+    uint32_t tail = 0; // as tickets
     auto flushed = steady_clock::now();
     const auto flush = [&] {
       const std::lock_guard lock(mutex_);
@@ -145,9 +145,9 @@ private:
     };
     while (true) {
       const bool last = stop_;
-      uint64_t taken = 0;
-      for (; taken < 256; ++taken, ++tail) {
-        Slot &slot = ring_->slots[tail & ring_->mask];
+      int32_t taken = 0;
+      for (const std::lock_guard lock(mutex_); taken < 256; ++taken, ++tail) {
+        Slot &slot = ring_->slots[tail & mask_];
         if (std::atomic_ref(slot.sequence).load(std::memory_order_acquire) != tail + 1)
           break;
         record.site = slot.site;
@@ -155,13 +155,12 @@ private:
         record.lanes = slot.lanes;
         std::memcpy(record.addresses, slot.addresses, sizeof record.addresses);
         writer.add(record);
-        const std::lock_guard lock(mutex_);
         ++records_;
         ++sites_[record.site].executed;
         sites_[record.site].lanes += static_cast<uint64_t>(std::popcount(record.lanes));
       }
       if (taken)
-        std::atomic_ref(ring_->free).fetch_add(static_cast<int64_t>(taken));
+        std::atomic_ref(ring_->free).fetch_add(taken);
       if (writer.pendingBytes() >= kChunk || steady_clock::now() - flushed > kFlush)
         flush();
       if (taken)
@@ -205,6 +204,7 @@ private:
   std::vector<Site> sites_;
 
   Ring *ring_ = nullptr;
+  uint32_t mask_ = 0; ///< slots of the ring, a power of two, minus 1
   bool ringFailed_ = false;
   std::atomic<bool> stop_ = false, stopped_ = false;
 };

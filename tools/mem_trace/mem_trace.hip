@@ -3,76 +3,93 @@
 
 #include <luthier/hook.h>
 
-using GlobalRing = __attribute__((address_space(1))) mem_trace::Ring;
-using GlobalSlot = __attribute__((address_space(1))) mem_trace::Slot;
+template <class T> using Global = __attribute__((address_space(1))) T;
+using GlobalRing = Global<mem_trace::Ring>;
+using GlobalSlot = Global<mem_trace::Slot>;
 
 LUTHIER_PER_LAUNCH uint32_t launchNumber;
 
 namespace {
 
-constexpr uint64_t kNone = ~0ull;
-
-/// Host and GPUs see these atomics.
-template <class T> __device__ T add(__attribute__((address_space(1))) T *to, T value) {
-  return __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
-}
-
-/// The number of a ticket, or kNone when there is no slot, after `tries` more times.
-__device__ uint64_t take(GlobalRing *ring, uint32_t tries) {
-  while (add<int64_t>(&ring->free, -1) <= 0) {
-    add<int64_t>(&ring->free, 1);
-    if (tries == 0) {
-      add<uint64_t>(&ring->lost, 1);
-      return kNone;
-    }
-    --tries;
-    __builtin_amdgcn_s_sleep(8);
+/// Adds once for a wave, which gets the old value's low half; host and GPUs see these atomics.
+template <class T> __device__ uint32_t addOnce(bool first, Global<T> *to, T value) {
+  T old = 0;
+  if (first) {
+    // LLVM does not know that this is one lane: at an address that is the same for all lanes it would first sum up over
+    // them, in more instructions than all the rest takes.
+    uint32_t nothing = 0;
+    asm("" : "+v"(nothing));
+    to = (Global<T> *)((Global<char> *)to + nothing);
+    old = __hip_atomic_fetch_add(to, value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM);
   }
-  return add<uint64_t>(&ring->next, 1);
+  return luthier::readFirstLane(static_cast<uint32_t>(old));
 }
 
-__device__ void publish(GlobalSlot *slot, uint32_t site, uint64_t lanes, uint64_t ticket) {
+__device__ bool takeFree(GlobalRing *ring, bool first) {
+  return static_cast<int32_t>(addOnce<int32_t>(first, &ring->free, -1)) > 0;
+}
+
+/// Whether there is a slot, after `tries` more times.
+__device__ bool reserve(GlobalRing *ring, bool first, uint32_t tries) {
+  if (__builtin_expect(takeFree(ring, first), true))
+    return true;
+  for (;; --tries) {
+    addOnce<int32_t>(first, &ring->free, 1);
+    if (tries == 0)
+      break;
+    __builtin_amdgcn_s_sleep(8);
+    if (takeFree(ring, first))
+      return true;
+  }
+  addOnce<uint64_t>(first, &ring->lost, 1);
+  return false;
+}
+
+__device__ GlobalSlot *slotOf(GlobalRing *ring, uint32_t mask, uint32_t ticket) { return &ring->slots[ticket & mask]; }
+
+/// A wave waits for what all its lanes have stored, so that one lane may publish what the others wrote.
+__device__ void publish(GlobalSlot *slot, uint32_t site, uint32_t launch, uint64_t lanes, uint32_t ticket) {
   slot->site = site;
-  slot->launch = launchNumber;
+  slot->launch = launch;
   slot->lanes = lanes;
   __hip_atomic_store(&slot->sequence, ticket + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-__device__ void record(mem_trace::Ring *generic, uint32_t site, uint32_t tries, uint64_t address) {
-  GlobalRing *ring = (GlobalRing *)generic;
+__device__ void record(GlobalRing *ring, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
+  const uint32_t launch = launchNumber; // there when it is needed
   const uint64_t lanes = luthier::exec();
   const bool first = luthier::isFirstLane();
-  uint64_t ticket = 0;
-  if (first)
-    ticket = take(ring, tries);
-  ticket = luthier::readFirstLane(static_cast<uint32_t>(ticket)) |
-           static_cast<uint64_t>(luthier::readFirstLane(static_cast<uint32_t>(ticket >> 32))) << 32;
-  if (ticket == kNone)
+  if (!reserve(ring, first, tries))
     return;
-  GlobalSlot *slot = &ring->slots[ticket & ring->mask];
+  const uint32_t ticket = addOnce<uint32_t>(first, &ring->next, 1);
+  GlobalSlot *slot = slotOf(ring, mask, ticket);
   slot->addresses[luthier::laneId()] = address;
-  __builtin_amdgcn_fence(__ATOMIC_RELEASE, ""); // for all lanes: what follows is done by one
   if (first)
-    publish(slot, site, lanes, ticket);
+    publish(slot, site, launch, lanes, ticket);
 }
 
 } // namespace
 
-LUTHIER_HOOK(lane) void access(mem_trace::Ring *ring, uint32_t site, uint32_t tries, uint64_t address) {
-  record(ring, site, tries, address);
+// `mask` is the number of slots minus 1.
+LUTHIER_HOOK(lane)
+void access(mem_trace::Ring *ring, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
+  record((GlobalRing *)ring, mask, tries, site, address);
 }
 
 // For LDS, GDS and scratch, whose addresses have 32 bits.
-LUTHIER_HOOK(lane) void access32(mem_trace::Ring *ring, uint32_t site, uint32_t tries, uint32_t address) {
-  record(ring, site, tries, address);
+LUTHIER_HOOK(lane)
+void access32(mem_trace::Ring *ring, uint32_t mask, uint32_t tries, uint32_t site, uint32_t address) {
+  record((GlobalRing *)ring, mask, tries, site, address);
 }
 
-LUTHIER_HOOK(wave) void scalarAccess(mem_trace::Ring *generic, uint32_t site, uint32_t tries, uint64_t address) {
+LUTHIER_HOOK(wave)
+void scalarAccess(mem_trace::Ring *generic, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
   GlobalRing *ring = (GlobalRing *)generic;
-  const uint64_t ticket = take(ring, tries);
-  if (ticket == kNone)
+  const uint32_t launch = launchNumber;
+  if (!reserve(ring, true, tries))
     return;
-  GlobalSlot *slot = &ring->slots[ticket & ring->mask];
+  const uint32_t ticket = addOnce<uint32_t>(true, &ring->next, 1);
+  GlobalSlot *slot = slotOf(ring, mask, ticket);
   slot->addresses[0] = address;
-  publish(slot, site, 1, ticket);
+  publish(slot, site, launch, 1, ticket);
 }

@@ -10,19 +10,18 @@
 namespace mem_trace {
 
 struct Slot {
-  uint64_t sequence;
-  uint32_t site;
+  uint32_t site; // first what is stored at once
   uint32_t launch;
   uint64_t lanes;
   uint64_t addresses[64];
+  uint32_t sequence;
 };
 
 struct Ring {
-  alignas(128) int64_t free;  // slots that nobody holds
-  alignas(128) uint64_t next; // ticket
+  alignas(128) int32_t free;  // slots that nobody holds
+  alignas(128) uint32_t next; // ticket; after the last number comes 0
   alignas(128) uint64_t lost;
-  alignas(128) uint64_t mask; // number of slots, a power of two, minus 1
-  alignas(128) Slot slots[1]; // as many as there are
+  alignas(128) Slot slots[1]; // a power of two
 };
 
 } // namespace mem_trace
