@@ -55,7 +55,8 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
   const auto fail = [&](const Error &error) {
     log::error("a kernel's completion cannot be watched: {}", error.message());
     std::lock_guard lock(mutex_);
-    unwatched_.push_back(std::move(entry.completed));
+    if (entry.completed)
+      unwatched_.push_back(std::move(entry.completed));
   };
   const auto signal = takeSignal();
   if (!signal)

@@ -47,7 +47,7 @@ private:
   std::vector<hsa_signal_t> freeSignals_;
   Watched *inFlight_ = nullptr; ///< all of them, linked in any order: each dispatch comes by here
   uint64_t inFlightCount_ = 0;
-  std::vector<CompletionCallback> unwatched_;
+  std::vector<CompletionCallback> unwatched_; ///< never called, never destroyed
 };
 
 } // namespace luthier::hsa
