@@ -21,13 +21,13 @@ function(luthier_library name)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
 endfunction()
 
-# All test programs, without running them. GoogleTest's headers, which all of them begin with, are compiled once, for this program.
+# All test programs, without running them. The headers that most of them begin with are compiled once, for this program.
 if(LUTHIER_BUILD_TESTS)
   add_custom_target(build-tests)
   file(WRITE ${PROJECT_BINARY_DIR}/tests/precompiled.cc "int main() {}\n")
   add_executable(luthier_test_headers ${PROJECT_BINARY_DIR}/tests/precompiled.cc)
   target_link_libraries(luthier_test_headers PRIVATE luthier_flags GTest::gtest_main GTest::gmock)
-  target_precompile_headers(luthier_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h>)
+  target_precompile_headers(luthier_test_headers PRIVATE <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
 # luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED address|thread ...]): a GoogleTest program, each of its cases a CTest.
