@@ -275,7 +275,8 @@ public:
   uint64_t numberOfKernel() const; ///< of this kernel's
   uint64_t queue() const;
   Dim3 grid() const, workgroup() const; ///< in work-items
-  /// From submission to completion, in nanoseconds; 0 before the end, or where ROCr does not know.
+  /// When the GPU began and ended it, in nanoseconds of HSA's system clock; 0 before the end, or where the GPU left no
+  /// times.
   uint64_t beginTime() const, endTime() const;
   bool instrumented() const;
 

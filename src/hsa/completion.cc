@@ -11,6 +11,40 @@ namespace {
 /// What our signal is set to when nobody will count it down: the hardware goes from 1 to 0.
 constexpr hsa_signal_value_t kAbandoned = -1;
 
+struct Times {
+  uint64_t begin = 0, end = 0;
+};
+
+/// The times in a completion signal are ticks of the GPU's own clock, which runs at another rate than the system's and
+/// started at another time. ROCr's function for dispatch times refuses queues without profiling, so ticks are converted
+/// one by one.
+Times timesOf(const amd_signal_t &signal, hsa_agent_t agent) {
+  // Constant for as long as the process lives.
+  static const uint64_t frequency = [] {
+    uint64_t hertz = 0;
+    const auto known =
+        call<ApiId::hsa_system_get_info>(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, static_cast<void *>(&hertz));
+    if (!known || hertz == 0) {
+      log::warn("kernels have no times: {}", known ? "the system's clock has no frequency" : known.error().message());
+      return uint64_t(0);
+    }
+    return hertz;
+  }();
+  if (frequency == 0 || signal.start_ts == 0 || signal.end_ts == 0)
+    return {};
+  const auto nanoseconds = [&](uint64_t tick) -> uint64_t {
+    uint64_t system = 0;
+    if (!call<ApiId::hsa_amd_profiling_convert_tick_to_system_domain>(agent, tick, &system))
+      return 0;
+    constexpr uint64_t kBillion = 1'000'000'000;
+    return frequency == kBillion ? system
+                                 : static_cast<uint64_t>(static_cast<__uint128_t>(system) * kBillion / frequency);
+  };
+  // The end first: ROCr may compare the clocks anew for it, and both should be converted with the same result.
+  const uint64_t end = nanoseconds(signal.end_ts), begin = nanoseconds(signal.start_ts);
+  return begin && end ? Times{begin, end} : Times{};
+}
+
 } // namespace
 
 struct Completions::Watched {
@@ -101,12 +135,11 @@ void Completions::finish(std::unique_ptr<Watched> watched) {
 }
 
 void Completions::tell(const Watched &watched) {
-  // ROCr's own function for the times wants the agent and refuses queues without profiling; the times themselves are
-  // in the signal, where the hardware puts them.
   const auto *ours = reinterpret_cast<const amd_signal_t *>(watched.signal.handle);
   {
     Interceptor::CallbackScope scope;
-    const KernelCompletion completion{watched.queue, watched.packet, ours->start_ts, ours->end_ts};
+    const Times times = timesOf(*ours, watched.queue.agent);
+    const KernelCompletion completion{watched.queue, watched.packet, times.begin, times.end};
     if (watched.completed)
       watched.completed(completion);
     interceptor_.kernelCompleted().raise(completion);

@@ -47,7 +47,7 @@ struct QueueInfo {
 struct KernelCompletion {
   const QueueInfo &queue;
   AqlPacket packet;    ///< as it was submitted, with the application's own completion signal
-  uint64_t begin, end; ///< in ticks of HSA_SYSTEM_INFO_TIMESTAMP; 0 where ROCr does not know them
+  uint64_t begin, end; ///< nanoseconds of HSA's system clock; 0 where the hardware left no times
 };
 using CompletionCallback = std::function<void(const KernelCompletion &)>;
 

@@ -61,7 +61,6 @@ private:
   const Parts parts_;
   const int file_;
   const Clock::time_point begin_;
-  double ticksPerMicrosecond_ = 0;
 
   std::mutex mutex_; ///< guards what follows
   std::unordered_map<const hsa_queue_t *, unsigned> queueNumbers_;
@@ -197,18 +196,12 @@ void HsaTrace::packets(hsa::PacketBatch &batch) {
 void HsaTrace::completed(const hsa::KernelCompletion &completion, const std::string &name, uint64_t index) {
   {
     std::lock_guard lock(mutex_);
-    if (ticksPerMicrosecond_ == 0) {
-      uint64_t frequency = 0;
-      if (hsa::call<hsa::ApiId::hsa_system_get_info>(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY,
-                                                     static_cast<void *>(&frequency)))
-        ticksPerMicrosecond_ = static_cast<double>(frequency) / 1e6;
-    }
     ++done_;
   }
   const unsigned queue = queueNumber(completion.queue.queue);
-  if (completion.end > completion.begin && ticksPerMicrosecond_ > 0)
+  if (completion.end > completion.begin)
     line("done", "queue {} packet {}: {}, {:.1f} us", queue, index, name,
-         static_cast<double>(completion.end - completion.begin) / ticksPerMicrosecond_);
+         static_cast<double>(completion.end - completion.begin) / 1e3);
   else
     line("done", "queue {} packet {}: {}", queue, index, name);
 }

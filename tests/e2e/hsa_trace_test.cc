@@ -99,6 +99,23 @@ TEST(HsaTrace, PrintsCallsWithNamesAndResults) {
   EXPECT_THAT(outcome.output, HasSubstr("copies and fills by ROCr"));
 }
 
+// One launch, measured by HIP and by Luthier: the GPU's clock is not the system's.
+TEST(HsaTrace, DurationIsThatOfHipsEvents) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "packets"}, {LUTHIER_PROGRAMS "/long_kernel"}, 120);
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  const auto number = [&](const std::string &before) {
+    std::smatch match;
+    double last = 0;
+    const std::regex pattern(before + R"(([0-9.]+) us)");
+    for (std::string rest = outcome.output; std::regex_search(rest, match, pattern); rest = match.suffix())
+      last = std::stod(match[1]);
+    return last;
+  };
+  const double byEvents = number("by events: "), byTrace = number(R"(done     queue \d+ packet \d+: chain\(.*\), )");
+  ASSERT_GT(byEvents, 0) << outcome.output;
+  EXPECT_NEAR(byTrace / byEvents, 1, 0.05) << outcome.output;
+}
+
 // HIP waits with HSA_WAIT_STATE_ACTIVE (1), which would take a core away from the virtual GPU.
 TEST(HsaTrace, HostThreadsBlock) {
   const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "hsa"}, {sampleProgram("vector_add")});
