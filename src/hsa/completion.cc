@@ -1,8 +1,10 @@
 #include "hsa/completion.h"
 
 #include "support/log.h"
+#include "support/thread.h"
 
 #include <hsa/amd_hsa_signal.h>
+#include <unistd.h>
 
 namespace luthier::hsa {
 
@@ -48,28 +50,20 @@ Times timesOf(const amd_signal_t &signal, hsa_agent_t agent) {
 } // namespace
 
 struct Completions::Watched {
-  Completions *owner;
   QueueInfo queue;
   AqlPacket packet; ///< with the application's signal
   hsa_signal_t signal;
   CompletionCallback completed;
-  Watched *previous = nullptr, *next = nullptr;
+  bool told = false; ///< the application knows
+
+  const amd_signal_t &ours() const { return *reinterpret_cast<const amd_signal_t *>(signal.handle); }
+  /// Results and arguments are read, or used again, when it is no longer 1: after whatever the GPU did before that.
+  hsa_signal_value_t value() const { return __atomic_load_n(&ours().value, __ATOMIC_ACQUIRE); }
 };
 
-void Completions::link(Watched *watched) {
-  watched->next = inFlight_;
-  if (inFlight_)
-    inFlight_->previous = watched;
-  inFlight_ = watched;
-  ++inFlightCount_;
-}
+Completions::Completions(Interceptor &interceptor) : interceptor_(interceptor) {}
 
-void Completions::unlink(Watched *watched) {
-  (watched->previous ? watched->previous->next : inFlight_) = watched->next;
-  if (watched->next)
-    watched->next->previous = watched->previous;
-  --inFlightCount_;
-}
+Completions::~Completions() { stop(); }
 
 Result<hsa_signal_t> Completions::takeSignal() {
   {
@@ -85,94 +79,239 @@ Result<hsa_signal_t> Completions::takeSignal() {
   return signal;
 }
 
+Result<void> Completions::start() {
+  std::lock_guard lock(mutex_);
+  if (threadRuns_)
+    return {};
+  if (!wake_.handle)
+    LUTHIER_TRY(call<ApiId::hsa_signal_create>(0, 0u, nullptr, &wake_));
+  threadRuns_ = true;
+  process_ = getpid();
+  thread_ = std::thread([this, generation = generation_] { run(generation); });
+  return {};
+}
+
 void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
   const auto fail = [&](const Error &error) {
     log::error("a kernel's completion cannot be watched: {}", error.message());
     std::lock_guard lock(mutex_);
     if (entry.completed)
-      unwatched_.push_back(std::move(entry.completed));
+      uncalled_.push_back(std::move(entry.completed));
   };
+  if (const auto started = start(); !started)
+    return fail(started.error());
   const auto signal = takeSignal();
   if (!signal)
     return fail(signal.error());
   call<ApiId::hsa_signal_store_relaxed>(*signal, hsa_signal_value_t(1));
-  auto watched = std::unique_ptr<Watched>(new Watched{this, queue, entry.packet, *signal, std::move(entry.completed)});
-  {
-    std::lock_guard lock(mutex_);
-    link(watched.get());
-  }
-  const auto registered = call<ApiId::hsa_amd_signal_async_handler>(
-      *signal, HSA_SIGNAL_CONDITION_LT, hsa_signal_value_t(1), handle, static_cast<void *>(watched.get()));
-  if (!registered) {
-    entry.completed = std::move(watched->completed);
-    fail(registered.error());
-    std::lock_guard lock(mutex_);
-    freeSignals_.push_back(*signal);
-    unlink(watched.get());
+  auto watched = std::make_unique<Watched>(queue, entry.packet, *signal, std::move(entry.completed));
+  entry.packet.setCompletionSignal(*signal);
+  std::lock_guard lock(mutex_);
+  inFlight_.push_back(std::move(watched));
+  wake();
+}
+
+void Completions::sleep(Lock &lock, const std::function<bool()> &ended) {
+  if (inFlight_.empty()) {
+    work_.wait(lock, [&] { return !inFlight_.empty() || ended(); });
     return;
   }
-  watched.release(); // `handle` has it now
-  entry.packet.setCompletionSignal(*signal);
+  std::vector<hsa_signal_t> signals{wake_};
+  for (const auto &watched : inFlight_)
+    signals.push_back(watched->signal);
+  std::vector<hsa_signal_condition_t> conditions(signals.size(), HSA_SIGNAL_CONDITION_LT);
+  std::vector<hsa_signal_value_t> values(signals.size(), 1);
+  call<ApiId::hsa_signal_store_relaxed>(wake_, hsa_signal_value_t(1));
+  sleeping_ = true;
+  lock.unlock();
+  hsa_signal_value_t value = 1;
+  call<ApiId::hsa_amd_signal_wait_any>(static_cast<uint32_t>(signals.size()), signals.data(), conditions.data(),
+                                       values.data(), UINT64_MAX, HSA_WAIT_STATE_BLOCKED, &value);
+  // It may return for no reason; if ROCr is going down, again and again.
+  if (value >= 1)
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  lock.lock();
+  sleeping_ = false;
 }
 
-bool Completions::handle(hsa_signal_value_t, void *data) {
-  std::unique_ptr<Watched> watched(static_cast<Watched *>(data));
-  Completions *owner = watched->owner;
-  owner->finish(std::move(watched));
-  return false; // once
+void Completions::wake() {
+  work_.notify_all();
+  if (std::exchange(sleeping_, false))
+    call<ApiId::hsa_signal_store_screlease>(wake_, hsa_signal_value_t(0));
 }
 
-void Completions::finish(std::unique_ptr<Watched> watched) {
-  // Results and arguments are read, or used again, from here on: after whatever the GPU did before it counted down.
-  const auto *signal = reinterpret_cast<const amd_signal_t *>(watched->signal.handle);
-  if (__atomic_load_n(&signal->value, __ATOMIC_ACQUIRE) != kAbandoned)
-    tell(*watched);
-  std::lock_guard lock(mutex_);
+void Completions::collect() {
+  std::deque<std::unique_ptr<Watched>> still;
+  for (auto &watched : inFlight_)
+    (watched->value() >= 1 ? still : ready_).push_back(std::move(watched));
+  inFlight_ = std::move(still);
+}
+
+void Completions::run(uint64_t generation) {
+  becomeInternalThread("luthier-done");
+  Lock lock(mutex_);
+  while (generation_ == generation) {
+    if (ready_.empty())
+      collect();
+    if (ready_.empty()) {
+      sleep(lock, [&] { return generation_ != generation; });
+      continue;
+    }
+    deliver(lock, generation);
+  }
+  if (generation_ != generation + 1)
+    return; // stop() has not waited
+  threadRuns_ = false;
+  idle_.notify_all();
+}
+
+void Completions::deliver(Lock &lock, uint64_t generation) {
+  const std::unique_ptr<Watched> watched = std::move(ready_.front());
+  ready_.pop_front();
+  running_ = true;
+  if (watched->value() != kAbandoned) {
+    lock.unlock();
+    callBack(*watched, generation);
+    lock.lock();
+    endStandIn(lock);
+    if (generation_ != generation) {
+      lock.unlock(); // HSA has gone meanwhile, and our signals with it
+      watched->completed = nullptr;
+      lock.lock();
+      return;
+    }
+    tellApplication(*watched);
+  }
   freeSignals_.push_back(watched->signal);
-  unlink(watched.get());
-  if (!inFlight_)
+  running_ = false;
+  if (inFlight_.empty() && ready_.empty())
     idle_.notify_all();
+  lock.unlock();
+  watched->completed = nullptr; // what it holds may take its time, or call us
+  lock.lock();
 }
 
-void Completions::tell(const Watched &watched) {
-  const auto *ours = reinterpret_cast<const amd_signal_t *>(watched.signal.handle);
-  {
-    Interceptor::CallbackScope scope;
-    const Times times = timesOf(*ours, watched.queue.agent);
-    const KernelCompletion completion{watched.queue, watched.packet, times.begin, times.end};
-    if (watched.completed)
-      watched.completed(completion);
-    interceptor_.kernelCompleted().raise(completion);
+/// The application is told early, and so it is of what completes next.
+class Completions::Held final : public HeldWork {
+public:
+  Held(Completions &owner, Watched &watched, uint64_t generation)
+      : owner_(owner), watched_(watched), generation_(generation) {}
+  bool release() override {
+    const Lock lock(owner_.mutex_);
+    if (owner_.generation_ != generation_)
+      return true; // HSA has gone, and nobody waits for it any more
+    owner_.tellApplication(watched_);
+    owner_.standInWanted_ = true;
+    owner_.standIn_ = std::thread([&owner = owner_, generation = generation_] { owner.standIn(generation); });
+    return true;
   }
-  if (const hsa_signal_t signal = watched.packet.completionSignal(); signal.handle) {
-    auto *theirs = reinterpret_cast<amd_signal_t *>(signal.handle);
-    theirs->start_ts = ours->start_ts;
-    theirs->end_ts = ours->end_ts;
-    call<ApiId::hsa_signal_subtract_screlease>(signal, hsa_signal_value_t(1));
+
+private:
+  Completions &owner_;
+  Watched &watched_;
+  const uint64_t generation_;
+};
+
+void Completions::callBack(Watched &watched, uint64_t generation) {
+  if (!watched.completed && interceptor_.kernelCompleted().empty())
+    return;
+  const Times times = timesOf(watched.ours(), watched.queue.agent);
+  Held held(*this, watched, generation);
+  const HeldWorks::Holding holding(interceptor_.heldWorks(), held);
+  const Interceptor::CallbackScope scope;
+  const KernelCompletion completion{watched.queue, watched.packet, times.begin, times.end};
+  if (watched.completed)
+    watched.completed(completion);
+  interceptor_.kernelCompleted().raise(completion);
+}
+
+void Completions::tellApplication(Watched &watched) {
+  if (std::exchange(watched.told, true))
+    return;
+  const hsa_signal_t signal = watched.packet.completionSignal();
+  if (!signal.handle)
+    return;
+  auto *theirs = reinterpret_cast<amd_signal_t *>(signal.handle);
+  theirs->start_ts = watched.ours().start_ts;
+  theirs->end_ts = watched.ours().end_ts;
+  call<ApiId::hsa_signal_subtract_screlease>(signal, hsa_signal_value_t(1));
+}
+
+void Completions::standIn(uint64_t generation) {
+  becomeInternalThread("luthier-done2");
+  const auto ended = [&] { return !standInWanted_ || generation_ != generation; };
+  Lock lock(mutex_);
+  while (!ended()) {
+    collect();
+    for (const auto &watched : ready_)
+      if (watched->value() != kAbandoned)
+        tellApplication(*watched);
+    sleep(lock, ended);
   }
+}
+
+void Completions::endStandIn(Lock &lock) {
+  if (!standIn_.joinable())
+    return;
+  standInWanted_ = false;
+  wake();
+  std::thread ending = std::move(standIn_);
+  lock.unlock();
+  ending.join();
+  lock.lock();
 }
 
 void Completions::abandon(uint64_t queueId) {
   std::lock_guard lock(mutex_);
-  // Where the hardware was first, the value is no longer 1 and the dispatch has completed; `finish` is on its way. For
-  // the others, this is what calls it.
-  for (const Watched *watched = inFlight_; watched; watched = watched->next)
+  // Where the hardware was first, the value is no longer 1 and the dispatch has completed.
+  for (const auto &watched : inFlight_)
     if (watched->queue.id == queueId)
       call<ApiId::hsa_signal_cas_scacq_screl>(watched->signal, hsa_signal_value_t(1), kAbandoned);
 }
 
 uint64_t Completions::awaited() const {
   std::lock_guard lock(mutex_);
-  return inFlightCount_;
+  return inFlight_.size() + ready_.size() + running_;
 }
 
 bool Completions::drain(std::chrono::milliseconds timeout) {
-  std::unique_lock lock(mutex_);
-  return idle_.wait_for(lock, timeout, [this] { return !inFlight_; });
+  if (process_ != getpid())
+    return true; // nothing was watched, or it was by the process that this one was forked from
+  Lock lock(mutex_);
+  if (thread_.get_id() == std::this_thread::get_id())
+    return false; // a callback does not wait for itself
+  return idle_.wait_for(lock, timeout, [this] { return inFlight_.empty() && ready_.empty() && !running_; });
 }
 
-void Completions::releaseSignals() {
-  std::lock_guard lock(mutex_);
+void Completions::stop(std::chrono::milliseconds timeout) {
+  if (process_ != getpid())
+    return;
+  Lock lock(mutex_);
+  ++generation_;
+  wake();
+  endStandIn(lock);
+  const bool elsewhere = thread_.get_id() != std::this_thread::get_id();
+  const bool ended = elsewhere && idle_.wait_for(lock, timeout, [this] { return !threadRuns_; });
+  std::thread thread = std::move(thread_);
+  if (thread.joinable() && ended) {
+    lock.unlock();
+    thread.join();
+    lock.lock();
+  } else if (thread.joinable()) {
+    log::warn("a callback for a completed kernel had not returned when HSA was shut down");
+    thread.detach();
+  }
+  ++generation_;
+  threadRuns_ = running_ = false;
+  for (auto *list : {&inFlight_, &ready_}) {
+    for (const auto &watched : *list)
+      if (watched->completed)
+        uncalled_.push_back(std::move(watched->completed));
+    list->clear();
+  }
+  // ROCr would call them leaked.
+  if (wake_.handle)
+    freeSignals_.push_back(std::exchange(wake_, {}));
   for (const hsa_signal_t signal : freeSignals_)
     if (auto destroyed = call<ApiId::hsa_signal_destroy>(signal); !destroyed)
       log::debug("{}", destroyed.error().message());

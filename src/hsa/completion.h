@@ -3,19 +3,28 @@
 // A dispatch that has a callback gets a completion signal of ours. When that fires, the callbacks run, the times that
 // the hardware left in our signal are copied to the application's, and the application's is decremented as the hardware
 // would have done. A dispatch without a signal of its own costs nothing else; none ever waits for another.
+//
+// A thread of ours waits for these signals and calls the callbacks. ROCr's thread for signal handlers, which could do
+// both, is the application's: a handler of its may wait for a watched dispatch there, and a callback may wait for what
+// HIP does in its handlers. While a callback waits for the GPU (hsa/held_work.h), a second thread stands in: it tells
+// the application of what completes, and the callbacks follow when the first one has returned.
 #pragma once
 
+#include "hsa/held_work.h"
 #include "hsa/interceptor.h"
 
 #include <condition_variable>
+#include <deque>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 namespace luthier::hsa {
 
 class Completions {
 public:
-  explicit Completions(Interceptor &interceptor) : interceptor_(interceptor) {}
+  explicit Completions(Interceptor &interceptor);
+  ~Completions();
 
   /// Arranges for `entry`'s callback and the interceptor's event. The packet's signal changes. On failure the packet
   /// stays as it is, and the callback is never called; nor is it destroyed, since the kernel may use what it holds.
@@ -29,25 +38,46 @@ public:
   uint64_t awaited() const;
   /// Waits until all callbacks of watched dispatches have run, at most `timeout`; false when some have not.
   bool drain(std::chrono::milliseconds timeout);
-  /// Gives back the signals. Nothing may be in flight.
-  void releaseSignals();
+  /// Ends the thread and gives back the signals. What is still in flight is forgotten; its callbacks are kept. A
+  /// callback that does not return in time keeps its thread, which then does nothing else.
+  void stop(std::chrono::milliseconds timeout = std::chrono::seconds(2));
 
 private:
   struct Watched;
-  static bool handle(hsa_signal_value_t value, void *data);
-  void finish(std::unique_ptr<Watched> watched);
-  void tell(const Watched &watched);
+  class Held;
+  using Lock = std::unique_lock<std::mutex>;
+
+  Result<void> start(); ///< the thread, unless it runs
   Result<hsa_signal_t> takeSignal();
-  void link(Watched *watched);
-  void unlink(Watched *watched);
+  void run(uint64_t generation);
+  void standIn(uint64_t generation);
+  void collect();
+  /// Calls the callbacks of the first that is ready, without the lock.
+  void deliver(Lock &lock, uint64_t generation);
+  void callBack(Watched &watched, uint64_t generation);
+  void tellApplication(Watched &watched);
+  /// Until something may have completed, was added, or has `ended`.
+  void sleep(Lock &lock, const std::function<bool()> &ended);
+  void wake();
+  void endStandIn(Lock &lock);
 
   Interceptor &interceptor_;
+  std::atomic<pid_t> process_ = 0; ///< that the thread is in: a forked child has none
+
   mutable std::mutex mutex_; ///< guards what follows
   std::condition_variable idle_;
+  std::condition_variable work_; ///< there is something in flight, or to be ended
   std::vector<hsa_signal_t> freeSignals_;
-  Watched *inFlight_ = nullptr; ///< all of them, linked in any order: each dispatch comes by here
-  uint64_t inFlightCount_ = 0;
-  std::vector<CompletionCallback> unwatched_; ///< never called, never destroyed
+  std::deque<std::unique_ptr<Watched>> inFlight_; ///< in the order of submission
+  std::deque<std::unique_ptr<Watched>> ready_;    ///< completed; callbacks are still to be called
+  bool running_ = false;                          ///< callbacks of one are being called
+  std::vector<CompletionCallback> uncalled_;      ///< never called, never destroyed
+
+  std::thread thread_, standIn_;
+  bool threadRuns_ = false, standInWanted_ = false;
+  uint64_t generation_ = 0; ///< of the thread: one of before touches nothing any more
+  hsa_signal_t wake_ = {};  ///< for a thread that waits for signals
+  bool sleeping_ = false;   ///< there is such a thread
 };
 
 } // namespace luthier::hsa

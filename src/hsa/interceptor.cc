@@ -1,6 +1,7 @@
 #include "hsa/interceptor.h"
 
 #include "hsa/blit.h"
+#include "hsa/callback_waits.h"
 #include "hsa/code_capture.h"
 #include "hsa/device_functions.h"
 #include "hsa/format_call.h"
@@ -164,6 +165,7 @@ Result<void> Interceptor::install(HsaApiTable *table) {
                                    : sizeof(hsa_ven_amd_loader_1_03_pfn_t));
     return status;
   });
+  watchWaitsInCallbacks(*this);
   blit_->start();
   code_->start();
   deviceFunctions_->start();

@@ -15,6 +15,7 @@
 
 #include "hsa/api.h"
 #include "hsa/event.h"
+#include "hsa/held_work.h"
 #include "hsa/packet.h"
 
 #include <atomic>
@@ -56,13 +57,18 @@ using CompletionCallback = std::function<void(const KernelCompletion &)>;
 struct PacketBatch {
   struct Entry {
     AqlPacket packet;
-    /// Called when a kernel dispatch has completed, before the application is told; null where nobody wants to know.
+    /// Called when a kernel dispatch has completed, on a thread of ours, before the application is told (unless a
+    /// callback waits for the GPU); null where nobody wants to know.
     CompletionCallback completed = {};
   };
 
   const QueueInfo &queue;
   uint64_t firstIndex; ///< of the first packet in the application's queue, before any callback changed the batch
   std::vector<Entry> entries;
+  /// The hardware has the packets, as the application wrote them: a thread waits for the GPU inside a callback, and may
+  /// wait for these packets (hsa/held_work.h). Changes of `entries` are ignored. May become true at any moment while
+  /// callbacks run; Interceptor::packetsReleased() follows then.
+  std::atomic<bool> released = false;
 };
 
 /// A copy or fill that ROCr has accepted (hsa/blit.h).
@@ -109,6 +115,11 @@ public:
   Event<const QueueInfo &> &queueCreated() { return queueCreated_; }
   Event<const QueueInfo &> &queueDestroyed() { return queueDestroyed_; } ///< before it happens
   Event<PacketBatch &> &packets() { return packets_; }
+  /// A batch that callbacks of `packets()` were given, as they left it, when all that was for nothing: it was released
+  /// while they ran, or before. Who counts on its changes takes back what it did.
+  Event<const PacketBatch &> &packetsReleased() { return packetsReleased_; }
+  /// What packets need to run at all, which they get before and without callbacks; must not wait.
+  Event<AqlPacket &> &packetNeeds() { return packetNeeds_; }
   Event<const CopyRecord &> &copied() { return copied_; }
   /// Every kernel dispatch of intercepted queues. PacketBatch::Entry::completed asks for a single one.
   Event<const KernelCompletion &> &kernelCompleted() { return kernelCompleted_; }
@@ -131,11 +142,17 @@ public:
   Linker &linker() { return *linker_; }
   QueueInterception &queues() { return *queues_; }
 
+  HeldWorks &heldWorks() { return heldWorks_; }
+
   /// Whether this thread is inside a callback; calls it makes are not reported.
   static bool insideCallback() { return callbackDepth > 0; }
+  /// Of this thread's callbacks, those that it called inside others not counted.
+  static uint64_t callbackNumber() { return callbacks; }
   struct CallbackScope {
-    CallbackScope() { ++callbackDepth; }
+    CallbackScope() { callbacks += callbackDepth++ == 0; }
     ~CallbackScope() { --callbackDepth; }
+    CallbackScope(const CallbackScope &) = delete;
+    CallbackScope &operator=(const CallbackScope &) = delete;
   };
 
 private:
@@ -146,14 +163,18 @@ private:
   template <ApiId id, class Function> struct Wrapper;
 
   static inline thread_local int callbackDepth = 0;
+  static inline thread_local uint64_t callbacks = 0;
 
   std::mutex mutex_;
   HsaApiTable *live_ = nullptr;
   ApiTables original_;
   ApiTables wrappers_;
+  HeldWorks heldWorks_;
   Event<const CallRecord &> everyCall_;
   Event<const QueueInfo &> queueCreated_, queueDestroyed_;
   Event<PacketBatch &> packets_;
+  Event<const PacketBatch &> packetsReleased_;
+  Event<AqlPacket &> packetNeeds_;
   Event<const KernelCompletion &> kernelCompleted_;
   Event<const SharedCode &> codeLoaded_;
   Event<hsa_executable_t> executableFrozen_, executableDestroyed_;

@@ -92,16 +92,15 @@ void Linker::start() {
         linker().noteDefined(executable, name);
         return original().core.hsa_executable_readonly_variable_define_fn(executable, agent, name, address);
       });
-  packets_ = i.packets().subscribe([this](PacketBatch &batch) {
-    for (PacketBatch::Entry &entry : batch.entries)
-      if (auto *dispatch = entry.packet.kernelDispatch())
-        dispatch->private_segment_size =
-            std::max(dispatch->private_segment_size, privateSegmentOf(dispatch->kernel_object));
+  needs_ = i.packetNeeds().subscribe([this](AqlPacket &packet) {
+    if (auto *dispatch = packet.kernelDispatch())
+      dispatch->private_segment_size =
+          std::max(dispatch->private_segment_size, privateSegmentOf(dispatch->kernel_object));
   });
 }
 
 void Linker::stop() {
-  packets_.cancel();
+  needs_.cancel();
   std::lock_guard lock(mutex_);
   readers_.clear();
   executables_.clear();

@@ -81,7 +81,7 @@ private:
   void noteDefined(hsa_executable_t executable, const char *name);
 
   Interceptor &interceptor_;
-  Subscription packets_;
+  Subscription needs_;
   std::atomic<bool> anyNeeds_ = false; ///< whether privateSegments_ ever had an entry
   mutable std::mutex mutex_;           ///< guards what follows
   std::unordered_map<uint64_t, Reader> readers_;

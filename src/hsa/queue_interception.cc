@@ -5,12 +5,18 @@
 
 #include <algorithm>
 
+#include <unistd.h>
+
 namespace luthier::hsa {
 
 namespace {
 
 /// Packets that are shown at once; more would only delay the first.
 constexpr size_t kMaxBatch = 256;
+
+/// Batches that one ring of a doorbell passes on; then it is a thread of ours that goes on, and not one of the
+/// application's.
+constexpr size_t kMaxBatches = 64;
 
 /// Memory for the application's ring: any that the host and ROCr share.
 Result<hsa_region_t> hostRegion() {
@@ -62,6 +68,21 @@ bool isWritten(const void *packet) {
 
 AqlPacket *slot(const hsa_queue_t *queue, uint64_t index) {
   return static_cast<AqlPacket *>(queue->base_address) + (index & (queue->size - 1));
+}
+
+std::vector<AqlPacket> packetsOf(const PacketBatch &batch) {
+  std::vector<AqlPacket> packets;
+  packets.reserve(batch.entries.size());
+  for (const PacketBatch::Entry &entry : batch.entries)
+    packets.push_back(entry.packet);
+  return packets;
+}
+
+std::vector<PacketBatch::Entry> entriesOf(const std::vector<AqlPacket> &packets) {
+  std::vector<PacketBatch::Entry> entries;
+  for (const AqlPacket &packet : packets)
+    entries.push_back({packet, {}});
+  return entries;
 }
 
 } // namespace
@@ -131,7 +152,34 @@ void ShadowQueue::abandon() {
   info_.real = nullptr;
 }
 
-bool ShadowQueue::takeBatch() {
+/// A batch that callbacks look at: released, it goes to the hardware as it was taken.
+class ShadowQueue::Held final : public HeldWork {
+public:
+  Held(ShadowQueue &queue, PacketBatch &batch) : queue_(queue), batch_(batch), packets_(packetsOf(batch)) {}
+  bool release() override {
+    {
+      const Lock lock(queue_.mutex_);
+      batch_.released = true;
+      if (queue_.info_.real) {
+        PacketBatch taken{batch_.queue, batch_.firstIndex, entriesOf(packets_)};
+        queue_.owner_.watch(taken);
+        queue_.pending_ = std::move(taken.entries);
+        queue_.pendingDone_ = 0;
+        queue_.submitPending();
+      }
+      queue_.passing_ = false;
+    }
+    queue_.owner_.passLater(&queue_); // what is left, and what has come meanwhile
+    return true;
+  }
+
+private:
+  ShadowQueue &queue_;
+  PacketBatch &batch_;
+  const std::vector<AqlPacket> packets_;
+};
+
+ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
   const CoreApiTable &core = interceptor_.original().core;
   PacketBatch batch{info_, next_, {}};
   const uint64_t end = core.hsa_queue_load_write_index_scacquire_fn(info_.queue);
@@ -144,12 +192,23 @@ bool ShadowQueue::takeBatch() {
     ++next_;
   }
   if (batch.entries.empty())
-    return false;
+    return Taken::Nothing;
   core.hsa_queue_store_read_index_screlease_fn(info_.queue, next_);
-  owner_.show(batch);
+  owner_.prepare(batch);
+  if (!interceptor_.packets().empty()) {
+    Held held(*this, batch);
+    lock.unlock();
+    const bool shown = owner_.show(batch, held);
+    lock.lock();
+    if (!shown)
+      return Taken::Released;
+    if (!info_.real)
+      return Taken::Batch; // destroyed by a callback
+  }
+  owner_.watch(batch);
   pending_ = std::move(batch.entries); // none, if the callbacks have removed them all
   pendingDone_ = 0;
-  return true;
+  return Taken::Batch;
 }
 
 bool ShadowQueue::submitPending() {
@@ -180,15 +239,27 @@ void ShadowQueue::noteRing(hsa_signal_value_t value) {
 }
 
 bool ShadowQueue::pass() {
-  std::lock_guard lock(mutex_);
-  while (info_.real) {
-    if (!submitPending())
-      return false;
-    if (!takeBatch())
-      return static_cast<int64_t>(next_) > rung_.load(std::memory_order_relaxed) ||
+  const auto self = weak_from_this().lock(); // callbacks may destroy the queue
+  Lock lock(mutex_);
+  if (passing_)
+    return true;
+  passing_ = true;
+  bool done = true;
+  for (size_t batches = 0; info_.real; ++batches) {
+    done = submitPending() && batches < kMaxBatches;
+    if (!done)
+      break;
+    const Taken taken = takeBatch(lock);
+    if (taken == Taken::Released)
+      return true;
+    if (taken == Taken::Nothing) {
+      done = static_cast<int64_t>(next_) > rung_.load(std::memory_order_relaxed) ||
              next_ >= interceptor_.original().core.hsa_queue_load_write_index_relaxed_fn(info_.queue);
+      break;
+    }
   }
-  return true; // destroyed
+  passing_ = false;
+  return done;
 }
 
 ShadowQueue *QueueInterception::DoorbellTable::find(uint64_t handle) const {
@@ -307,24 +378,30 @@ void QueueInterception::stop() {
   // ROCr still works here; what has been promised to be told is told.
   if (!drainCompletions())
     log::warn("some kernels were not seen to complete before HSA was shut down");
-  completions_.releaseSignals(); // ROCr would call them leaked
   std::thread pump;
+  std::unordered_map<hsa_queue_t *, std::shared_ptr<ShadowQueue>> shadows;
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
     pump = std::move(pump_);
-    // What the application has not destroyed goes down with ROCr.
-    for (auto &[queue, shadow] : shadows_) {
+    for (auto &[queue, shadow] : shadows_)
       doorbells_.erase(shadow->doorbell().handle);
-      shadow->abandon();
-    }
+    shadows = std::move(shadows_);
     shadows_.clear();
     others_.clear();
     waiting_.clear();
   }
+  // What the application has not destroyed goes down with ROCr.
+  for (auto &[queue, shadow] : shadows)
+    shadow->abandon();
   wake_.notify_all();
-  if (pump.joinable())
-    pump.join();
+  if (pump.joinable()) {
+    if (pumpProcess_ == getpid())
+      pump.join();
+    else
+      pump.detach(); // a forked child does not have it
+  }
+  completions_.stop();
 }
 
 hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue) {
@@ -350,6 +427,38 @@ hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request,
   return HSA_STATUS_SUCCESS;
 }
 
+namespace {
+
+void write(const PacketBatch &batch, hsa_amd_queue_intercept_packet_writer writer) {
+  const std::vector<AqlPacket> packets = packetsOf(batch);
+  writer(packets.data(), packets.size());
+}
+
+/// A batch of a queue that ROCr intercepts. Its writer works on the thread that ROCr calls us on, so what another
+/// thread waits for cannot be released here.
+class AdoptedBatch final : public HeldWork {
+public:
+  AdoptedBatch(PacketBatch &batch, hsa_amd_queue_intercept_packet_writer writer)
+      : batch_(batch), packets_(packetsOf(batch)), writer_(writer) {}
+  bool release() override {
+    if (std::this_thread::get_id() != thread_)
+      return false;
+    batch_.released = true;
+    PacketBatch taken{batch_.queue, batch_.firstIndex, entriesOf(packets_)};
+    queues().watch(taken);
+    write(taken, writer_);
+    return true;
+  }
+
+private:
+  PacketBatch &batch_;
+  const std::vector<AqlPacket> packets_;
+  const hsa_amd_queue_intercept_packet_writer writer_;
+  const std::thread::id thread_ = std::this_thread::get_id();
+};
+
+} // namespace
+
 void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
   auto info = std::make_unique<QueueInfo>(QueueInfo{queue, queue, agent, newQueueId()});
   const QueueInfo &known = *info;
@@ -363,11 +472,12 @@ void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
       PacketBatch batch{*static_cast<const QueueInfo *>(data), index, {}};
       for (uint64_t n = 0; n < count; ++n)
         batch.entries.push_back({static_cast<const AqlPacket *>(packets)[n], {}});
-      queues().show(batch);
-      std::vector<AqlPacket> changed;
-      for (const PacketBatch::Entry &entry : batch.entries)
-        changed.push_back(entry.packet);
-      writer(changed.data(), changed.size());
+      queues().prepare(batch);
+      AdoptedBatch held(batch, writer);
+      if (queues().show(batch, held)) {
+        queues().watch(batch);
+        write(batch, writer);
+      }
     };
     auto registered = call<ApiId::hsa_amd_queue_intercept_register>(
         queue, +show, const_cast<void *>(static_cast<const void *>(&known)));
@@ -378,11 +488,24 @@ void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
   interceptor_.queueCreated().raise(known);
 }
 
-void QueueInterception::show(PacketBatch &batch) {
+void QueueInterception::prepare(PacketBatch &batch) {
+  if (!interceptor_.packetNeeds().empty())
+    for (PacketBatch::Entry &entry : batch.entries)
+      interceptor_.packetNeeds().raise(entry.packet);
+}
+
+bool QueueInterception::show(PacketBatch &batch, HeldWork &held) {
+  Interceptor::CallbackScope scope;
   {
-    Interceptor::CallbackScope scope;
+    const HeldWorks::Holding holding(interceptor_.heldWorks(), held);
     interceptor_.packets().raise(batch);
   }
+  if (batch.released)
+    interceptor_.packetsReleased().raise(batch);
+  return !batch.released;
+}
+
+void QueueInterception::watch(PacketBatch &batch) {
   const bool watchAll = !interceptor_.kernelCompleted().empty();
   for (PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch() && (watchAll || entry.completed))
@@ -441,8 +564,10 @@ void QueueInterception::passLater(ShadowQueue *queue) {
   if (found == shadows_.end() || stopping_)
     return;
   waiting_.push_back(found->second);
-  if (!pump_.joinable())
+  if (!pump_.joinable()) {
+    pumpProcess_ = getpid();
     pump_ = std::thread([this] { runPump(); });
+  }
   wake_.notify_one();
 }
 

@@ -23,7 +23,7 @@
 namespace luthier::hsa {
 
 /// A queue with a front for the application.
-class ShadowQueue {
+class ShadowQueue : public std::enable_shared_from_this<ShadowQueue> {
 public:
   ShadowQueue(Interceptor &interceptor, QueueInterception &owner) : interceptor_(interceptor), owner_(owner) {}
 
@@ -46,8 +46,9 @@ public:
 
   /// The doorbell was rung with this value: packets up to it are the hardware's.
   void noteRing(hsa_signal_value_t value);
-  /// Passes on what the application has submitted. False when some of it must wait: the real queue is full, or a packet
-  /// below the doorbell's value is not written yet, where hardware would look again until it is.
+  /// Passes on what the application has submitted, unless another thread does: that one looks again before it stops.
+  /// False when there is more to do later: the real queue is full, or a packet below the doorbell's value is not
+  /// written yet, where hardware would look again until it is, or other threads keep on submitting.
   bool pass();
 
   hsa_status_t destroy();
@@ -57,8 +58,16 @@ public:
   void abandon();
 
 private:
+  class Held;
+  using Lock = std::unique_lock<std::mutex>;
+  enum class Taken {
+    Nothing,
+    Batch,
+    Released, ///< while callbacks ran: passing on is no longer this thread's
+  };
   bool submitPending();
-  bool takeBatch(); ///< false: there was nothing to take
+  /// Callbacks are called without the lock.
+  Taken takeBatch(Lock &lock);
 
   Interceptor &interceptor_;
   QueueInterception &owner_;
@@ -66,7 +75,8 @@ private:
   Request request_ = {};
   hsa_signal_t doorbell_ = {};
   std::atomic<int64_t> rung_ = -1;          ///< highest value of the doorbell
-  std::mutex mutex_;                        ///< guards what follows
+  std::mutex mutex_;                        ///< guards what follows; no callback is called under it
+  bool passing_ = false;                    ///< some thread is at it
   uint64_t next_ = 0;                       ///< first packet of the application that was not taken yet
   std::vector<PacketBatch::Entry> pending_; ///< taken and shown, not yet in the real queue
   size_t pendingDone_ = 0;
@@ -86,8 +96,12 @@ public:
   bool ring(hsa_signal_t doorbell, hsa_signal_value_t value);
   /// A queue that another tool has created with ROCr's interception.
   void adopt(hsa_queue_t *queue, hsa_agent_t agent);
-  /// Calls the callbacks for packets, and arranges for completions.
-  void show(PacketBatch &batch);
+  /// What packets need, with or without callbacks.
+  void prepare(PacketBatch &batch);
+  /// Calls the callbacks for packets, which hold up `held` meanwhile. False: it was released.
+  bool show(PacketBatch &batch, HeldWork &held);
+  /// Arranges for completions.
+  void watch(PacketBatch &batch);
   /// What the hardware reads; `queue` itself when it is not shadowed.
   hsa_queue_t *realOf(hsa_queue_t *queue);
   /// Dispatches whose completion somebody is still to be told of; shutting down waits for them.
@@ -95,6 +109,9 @@ public:
   /// Waits for them. Kernels of queues that were not destroyed may never end, so there is a limit; false when some have
   /// not been told.
   bool drainCompletions() { return completions_.drain(std::chrono::seconds(2)); }
+
+  /// Has a thread of ours pass on what the queue has.
+  void passLater(ShadowQueue *queue);
 
 private:
   /// Doorbells by handle. Every hsa_signal_store of the process looks here, so looking takes no lock.
@@ -115,7 +132,6 @@ private:
     std::atomic<unsigned> used_ = 0;
   };
 
-  void passLater(ShadowQueue *queue);
   void runPump();
 
   Interceptor &interceptor_;
@@ -129,6 +145,7 @@ private:
   std::condition_variable wake_;
   std::deque<std::weak_ptr<ShadowQueue>> waiting_;
   std::thread pump_;
+  pid_t pumpProcess_ = 0;
   bool stopping_ = false;
 };
 

@@ -1,9 +1,12 @@
 // Luthier beside another HSA tool, loaded before and after it; HSA shut down and started again.
 #include "fixture.h"
+#include "hsa/queue_interception.h"
 
 #include <atomic>
 #include <dlfcn.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 namespace luthier::hsa::test {
 namespace {
@@ -103,6 +106,41 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
     stopHsa();
     EXPECT_EQ(completions, 50u);
   }
+}
+
+// It has none of our threads, and must not wait for them.
+TEST(RestartTest, ForkedChildEnds) {
+  Interceptor &interceptor = Interceptor::instance();
+  startHsa();
+  {
+    const Agent gpu = value(Agent::gpus()).at(0);
+    Kernels kernels(gpu);
+    AppQueue queue(gpu, 64);
+    const AppSignal gate(1), done(1);
+    const AqlPacket more = kernels.dispatch("count", done, 1, kernels.shared<uint64_t>());
+    std::atomic<bool> first = true;
+    auto completed = interceptor.kernelCompleted().subscribe([](const KernelCompletion &) {});
+    auto packets = interceptor.packets().subscribe([&](PacketBatch &) {
+      if (first.exchange(false))
+        queue.submit(more); // by the thread for packets
+    });
+    queue.submit(barrier({gate}, {}));
+    while (interceptor.queues().awaitedCompletions() == 0)
+      std::this_thread::yield();
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20);
+      interceptor.queues().drainCompletions();
+      interceptor.uninstall();
+      _exit(0);
+    }
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    gate.store(0);
+    EXPECT_TRUE(done.waitFor(0));
+  }
+  stopHsa();
 }
 
 TEST(RestartTest, NotInitialisedIsAnError) {

@@ -99,20 +99,68 @@ TEST_F(CompletionTest, OneEntryAsksForItself) {
 TEST_F(CompletionTest, WhatCannotBeWatchedKeepsWhatItsCallbackHolds) {
   auto held = std::make_shared<int>();
   const std::weak_ptr<int> alive = held;
-  auto subscription = interceptor().packets().subscribe([&](PacketBatch &batch) {
-    batch.entries.front().completed = [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); };
-  });
-  AppQueue queue(gpu(), 64);
   const AppSignal done(1);
-  auto *counter = kernels.shared<uint64_t>();
-  auto &function = const_cast<AmdExtTable &>(interceptor().original().amd).hsa_amd_signal_async_handler_fn;
+  const AqlPacket packet = kernels.dispatch("count", done, 64, kernels.shared<uint64_t>());
+  PacketBatch::Entry entry{packet, [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); }};
+  Completions completions(interceptor());
+  auto &function = const_cast<CoreApiTable &>(interceptor().original().core).hsa_signal_create_fn;
   const auto original = std::exchange(function, [](auto...) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; });
-  queue.submit(kernels.dispatch("count", done, 64, counter));
-  EXPECT_TRUE(done.waitFor(0));
+  completions.watch({}, entry);
   function = original;
-  EXPECT_EQ(*counter, 64u);
-  EXPECT_EQ(interceptor().queues().awaitedCompletions(), 0u);
+  EXPECT_EQ(entry.packet, packet);
+  EXPECT_FALSE(entry.completed);
+  EXPECT_EQ(completions.awaited(), 0u);
   EXPECT_FALSE(alive.expired());
+}
+
+// HSA may be shut down, and started again, while a kernel has not ended.
+TEST_F(CompletionTest, WhatIsInFlightAtTheEndIsForgottenAndKept) {
+  auto held = std::make_shared<int>();
+  const std::weak_ptr<int> alive = held;
+  PacketBatch::Entry entry{kernels.dispatch("count", {}, 64, kernels.shared<uint64_t>()),
+                           [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); }};
+  Completions completions(interceptor());
+  completions.watch({}, entry);
+  EXPECT_EQ(completions.awaited(), 1u);
+  EXPECT_FALSE(completions.drain(1ms));
+  completions.stop();
+  EXPECT_EQ(completions.awaited(), 0u);
+  EXPECT_FALSE(alive.expired());
+  std::atomic<int> calls = 0;
+  PacketBatch::Entry next{kernels.dispatch("count", {}, 64, kernels.shared<uint64_t>()),
+                          [&](const KernelCompletion &) { ++calls; }};
+  completions.watch({}, next);
+  Signal(next.packet.completionSignal()).store(0); // as the hardware does
+  EXPECT_TRUE(completions.drain(kPatience));
+  EXPECT_EQ(calls, 1);
+}
+
+// ROCr calls handlers on one thread; while one waits there, no other handler is called.
+TEST_F(CompletionTest, HandlerOfTheApplicationMayWaitForAWatchedDispatch) {
+  std::atomic<int> calls = 0;
+  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  struct Handler {
+    AppSignal trigger{1}, done{1}, handled{1};
+    std::atomic<bool> entered = false;
+    hsa_signal_value_t seen = -1;
+  } handler;
+  const auto wait = [](hsa_signal_value_t, void *data) {
+    auto *self = static_cast<Handler *>(data);
+    self->entered = true;
+    constexpr uint64_t kTenSeconds = 10'000'000'000;
+    self->seen = hsa_signal_wait_scacquire(self->done, HSA_SIGNAL_CONDITION_LT, 1, kTenSeconds, HSA_WAIT_STATE_BLOCKED);
+    self->handled.store(0);
+    return false;
+  };
+  ASSERT_EQ(hsa_amd_signal_async_handler(handler.trigger, HSA_SIGNAL_CONDITION_LT, 1, wait, &handler),
+            HSA_STATUS_SUCCESS);
+  AppQueue queue(gpu(), 64);
+  handler.trigger.store(0);
+  waitUntil([&] { return handler.entered.load(); });
+  queue.submit(kernels.dispatch("count", handler.done, 1, kernels.shared<uint64_t>()));
+  ASSERT_TRUE(handler.handled.waitFor(0));
+  EXPECT_EQ(handler.seen, 0);
+  EXPECT_EQ(calls, 1);
 }
 
 TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {

@@ -1,0 +1,83 @@
+#include "hsa/callback_waits.h"
+
+#include "hsa/interceptor.h"
+
+namespace luthier::hsa {
+
+namespace {
+
+HeldWorks &heldWorks() { return Interceptor::instance().heldWorks(); }
+
+/// What a callback has read, whoever it asked.
+void noteRead(uint64_t source, int64_t value) {
+  static thread_local PollDetector detector;
+  if (detector.isWaiting(Interceptor::callbackNumber(), source, value))
+    heldWorks().releaseAll();
+}
+
+bool isMet(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
+  const hsa_signal_value_t value = original().core.hsa_signal_load_relaxed_fn(signal);
+  switch (condition) {
+  case HSA_SIGNAL_CONDITION_EQ:
+    return value == wanted;
+  case HSA_SIGNAL_CONDITION_NE:
+    return value != wanted;
+  case HSA_SIGNAL_CONDITION_LT:
+    return value < wanted;
+  case HSA_SIGNAL_CONDITION_GTE:
+    return value >= wanted;
+  }
+  return true; // for ROCr to say what it thinks of it
+}
+
+template <ApiId id>
+hsa_signal_value_t waitFor(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
+                           uint64_t timeout, hsa_wait_state_t state) {
+  const auto wait = ApiCall<id>::entry(original());
+  if (!Interceptor::insideCallback() || isMet(signal, condition, value))
+    return wait(signal, condition, value, timeout, state);
+  const HeldWorks::Waiting waiting(heldWorks());
+  return wait(signal, condition, value, timeout, state);
+}
+
+uint32_t waitForAny(uint32_t count, hsa_signal_t *signals, hsa_signal_condition_t *conditions,
+                    hsa_signal_value_t *values, uint64_t timeout, hsa_wait_state_t state,
+                    hsa_signal_value_t *satisfying) {
+  const auto wait = original().amd.hsa_amd_signal_wait_any_fn;
+  bool met = !Interceptor::insideCallback() || !signals || !conditions || !values;
+  for (uint32_t n = 0; n < count && !met; ++n)
+    met = isMet(signals[n], conditions[n], values[n]);
+  if (met)
+    return wait(count, signals, conditions, values, timeout, state, satisfying);
+  const HeldWorks::Waiting waiting(heldWorks());
+  return wait(count, signals, conditions, values, timeout, state, satisfying);
+}
+
+template <ApiId id> hsa_signal_value_t load(hsa_signal_t signal) {
+  const hsa_signal_value_t value = ApiCall<id>::entry(original())(signal);
+  if (Interceptor::insideCallback())
+    noteRead(signal.handle, value);
+  return value;
+}
+
+template <ApiId id> uint64_t readIndex(const hsa_queue_t *queue) {
+  const uint64_t index = ApiCall<id>::entry(original())(queue);
+  if (Interceptor::insideCallback())
+    noteRead(reinterpret_cast<uint64_t>(queue), static_cast<int64_t>(index));
+  return index;
+}
+
+} // namespace
+
+void watchWaitsInCallbacks(Interceptor &interceptor) {
+  Interceptor &i = interceptor;
+  i.replace<ApiId::hsa_signal_wait_relaxed>(waitFor<ApiId::hsa_signal_wait_relaxed>);
+  i.replace<ApiId::hsa_signal_wait_scacquire>(waitFor<ApiId::hsa_signal_wait_scacquire>);
+  i.replace<ApiId::hsa_amd_signal_wait_any>(waitForAny);
+  i.replace<ApiId::hsa_signal_load_relaxed>(load<ApiId::hsa_signal_load_relaxed>);
+  i.replace<ApiId::hsa_signal_load_scacquire>(load<ApiId::hsa_signal_load_scacquire>);
+  i.replace<ApiId::hsa_queue_load_read_index_relaxed>(readIndex<ApiId::hsa_queue_load_read_index_relaxed>);
+  i.replace<ApiId::hsa_queue_load_read_index_scacquire>(readIndex<ApiId::hsa_queue_load_read_index_scacquire>);
+}
+
+} // namespace luthier::hsa
