@@ -348,7 +348,7 @@ public:
   virtual void start() {}
   /// When the application has loaded code, most of which is never launched.
   virtual void loaded(const CodeObject &object) {}
-  /// Once per kernel, when it is launched first: which hooks go where. Without any, the kernel runs as it is.
+  /// Once per kernel, when it is launched first: which hooks go where. Without any, the kernel runs unmodified.
   virtual void instrument(Kernel &kernel, Site at) = 0;
   /// A kernel can be instrumented in several ways, and each launch be run in another one: `instrument` is called once
   /// for each number that is returned here, with that as Kernel::variant(). Asked before `launch`, about kernels that

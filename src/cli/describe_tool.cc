@@ -18,7 +18,7 @@ Result<void *> load(const std::filesystem::path &runtime, const ToolFile &tool) 
   if (!library)
     return makeError("tool {} cannot be loaded: {}", tool.name, ::dlerror());
   if (!::dlsym(library, "luthierCreateTool"))
-    return makeError("{} is no tool of Luthier's: it has no LUTHIER_TOOL", tool.file.string());
+    return makeError("{} is not a Luthier tool (it has no LUTHIER_TOOL)", tool.file.string());
   return library;
 }
 

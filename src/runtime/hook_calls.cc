@@ -47,7 +47,7 @@ Result<void> HookCalls::startConsumer() {
       return makeErrorCode(errno, "cannot create {}: {}", options_.output, std::strerror(errno));
   }
   hostcall::ConsumerOptions options;
-  options.onError = [this](int, const std::string &text) { sayOnce(text); };
+  options.onError = [this](int, const std::string &text) { logOnce(text); };
   options.halt = false;
   options.print = [this](uint64_t stream, const std::string &text) { return print(stream, text); };
   auto doorbell = hostcall::createHsaDoorbell(signalFunctions());
@@ -147,10 +147,10 @@ int HookCalls::print(uint64_t to, const std::string &text) {
   return good ? static_cast<int>(text.size()) : -1;
 }
 
-void HookCalls::sayOnce(const std::string &text) {
+void HookCalls::logOnce(const std::string &text) {
   constexpr size_t kMost = 1000;
-  if (said_.size() < kMost && said_.insert(text).second)
-    options_.say(text);
+  if (logged_.size() < kMost && logged_.insert(text).second)
+    options_.log(text);
 }
 
 /// The text is the launch's number, a space, and what the user is to be told.
@@ -167,7 +167,7 @@ void HookCalls::assertionFailed(std::string_view text) {
       if (const auto found = queue.running.find(number); found != queue.running.end())
         kernel = found->second;
   }
-  sayOnce(fmt::format("{} (a hook in launch {}, of {})", text, number, kernel.empty() ? "an unknown kernel" : kernel));
+  logOnce(fmt::format("{} (a hook in launch {}, of {})", text, number, kernel.empty() ? "an unknown kernel" : kernel));
 }
 
 } // namespace luthier::runtime

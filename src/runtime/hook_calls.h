@@ -26,7 +26,7 @@ public:
     uint32_t packets = 0;    ///< of each buffer; 0: as many as there must be
     std::string output = {}; ///< a file for what hooks print; empty: stdout
     /// What the user must know. Called on the consumer's thread too.
-    std::function<void(const std::string &)> say = {};
+    std::function<void(const std::string &)> log = {};
   };
   explicit HookCalls(ToolMemory &memory) : memory_(memory) {}
   /// Before the first launch.
@@ -55,7 +55,7 @@ private:
   void release(std::unique_lock<std::mutex> lock, uint64_t queue);
   int print(uint64_t stream, const std::string &text);
   void assertionFailed(std::string_view text);
-  void sayOnce(const std::string &text);
+  void logOnce(const std::string &text);
 
   ToolMemory &memory_;
   Options options_;
@@ -65,7 +65,7 @@ private:
   std::map<uint64_t, QueueBuffer> queues_;
   // The consumer's own.
   int file_ = -1;
-  std::set<std::string> said_; ///< what goes wrong for one wave often does for all
+  std::set<std::string> logged_; ///< what goes wrong for one wave often does for all
 };
 
 } // namespace luthier::runtime

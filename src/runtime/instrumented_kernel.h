@@ -2,8 +2,8 @@
 #pragma once
 
 #include "hsa/executable.h"
-#include "report/report.h"
 #include "runtime/kernel_view.h"
+#include "runtime/run_account.h"
 #include "runtime/tool_memory.h"
 
 #include <atomic>
@@ -28,18 +28,6 @@ struct LoadedVariant {
   ~LoadedVariant();
 };
 
-/// Launches are counted without the lock of tools.
-struct KernelAccount : report::KernelAccount {
-  std::atomic<uint64_t> seen = 0, run = 0; ///< launches of the kernel, and of its rewritten form
-
-  report::KernelAccount now() const {
-    report::KernelAccount account = *this;
-    account.launches = seen;
-    account.launchesInstrumented = run;
-    return account;
-  }
-};
-
 struct InstrumentedKernel {
   std::unique_ptr<Kernel::Impl> kernel; ///< null when nobody wanted it
   std::unique_ptr<LoadedVariant> variant;
@@ -53,8 +41,8 @@ struct InstrumentedKernel {
   std::atomic<uint64_t> launched = 0;                           ///< in whatever variant, or none
   std::atomic<bool> tooLarge = false; ///< a launch had a workgroup that does not fit with the hooks: said once
 
-  /// Before a tool is called about it: what that tool has chosen is what it sees.
-  void turnOf(size_t tool) { kernel->variant = tool < choice.size() ? choice[tool] : 0; }
+  /// Before a tool is called about it: the tool sees the variant that it has chosen.
+  void selectVariantFor(size_t tool) { kernel->variant = tool < choice.size() ? choice[tool] : 0; }
 
   /// Rewrites and loads it as the tools have asked for.
   Result<void> build(ToolMemory &memory);

@@ -1,8 +1,8 @@
 // The library that ROCr loads into the application (HSA_TOOLS_LIB): its way in and out.
 #include "hsa/handle.h"
 #include "hsa/interceptor.h"
+#include "runtime/exit_flush.h"
 #include "runtime/hsa_trace.h"
-#include "runtime/last_words.h"
 #include "runtime/tool_host.h"
 #include "support/log.h"
 
@@ -26,7 +26,7 @@ extern "C" {
   }
   if (runtime::ToolHost &host = runtime::ToolHost::instance(); host.start()) {
     host.listen(interceptor);
-    runtime::watchForTheEnd();
+    runtime::installExitHandlers();
   }
   hsa::lifetime::watchApplication();
   return true;

@@ -50,7 +50,7 @@ void Launch::writeBytes(const HookFile &file, const char *name, const void *from
 }
 
 Report &Tool::report() {
-  if (LoadedTool *tool = ToolHost::instance().find(this))
+  if (LoadedTool *tool = ToolHost::instance().tools().find(this))
     return tool->report;
   static ToolReport nowhere(nullptr); // made by somebody else than Luthier
   return nowhere;
@@ -71,10 +71,8 @@ void Report::add(std::vector<Cell> cells) {
   tool->table.rows.push_back(std::move(row));
 }
 
-Tool::~Tool() = default;
-
 std::string Tool::option(const std::string &name, const std::string &byDefault, const std::string &help) {
-  return ToolHost::instance().option(name, byDefault, help);
+  return ToolHost::instance().tools().option(name, byDefault, help);
 }
 
 bool Tool::flag(const std::string &name, const std::string &help) {
@@ -92,9 +90,9 @@ uint64_t Tool::number(const std::string &name, uint64_t byDefault, const std::st
   return byDefault;
 }
 
-void Tool::warn(const std::string &message) { ToolHost::instance().warn(message); }
+void Tool::warn(const std::string &message) { ToolHost::instance().account().logAndRecord(log::Level::warn, message); }
 
-void Tool::lost(uint64_t records) { ToolHost::instance().addLost(records); }
+void Tool::lost(uint64_t records) { ToolHost::instance().account().addLost(records); }
 
 unsigned Tool::gpus() const { return static_cast<unsigned>(ToolHost::instance().memory().agents().size()); }
 
@@ -106,13 +104,13 @@ void access(unsigned gpu, const HookFile &file, const char *name, size_t bytes, 
   const auto module = host.modules().of(file);
   const hook::Variable *variable = module ? (*module)->findVariable(name) : nullptr;
   if (gpu >= agents.size() || !variable || variable->storage != hook::Storage::Device || variable->size < bytes) {
-    host.warn(fmt::format("the variable {} cannot be accessed", name));
+    host.account().logAndRecord(log::Level::warn, fmt::format("the variable {} cannot be accessed", name));
     return;
   }
   const Result<void> done = to ? host.memory().read(agents[gpu], *module, *variable, to, bytes)
                                : host.memory().write(agents[gpu], *module, *variable, from, bytes);
   if (!done)
-    host.warn(fmt::format("{}: {}", name, done.error().message()));
+    host.account().logAndRecord(log::Level::warn, fmt::format("{}: {}", name, done.error().message()));
 }
 
 } // namespace

@@ -138,7 +138,7 @@ TEST_F(Tools, ShowErrors) {
   EXPECT_EQ(luthier("tools show nothing").err, "luthier: error: unknown tool 'nothing'; known: fake\n");
   EXPECT_EQ(luthier("tools show nothing").exitCode(), 1);
   EXPECT_EQ(luthier("tools show").exitCode(), 2);
-  EXPECT_THAT(luthier("tools show " + shim_.string()).err, HasSubstr("is no tool of Luthier's"));
+  EXPECT_THAT(luthier("tools show " + shim_.string()).err, HasSubstr("is not a Luthier tool"));
   setenv("FAKE_TOOL_THROWS", "1", 1);
   EXPECT_EQ(luthier("tools show fake").err, "luthier: error: tool fake threw in its constructor: it was asked to\n");
 }

@@ -185,7 +185,7 @@ TEST(Printing, TooFewPacketsAreRefused) {
   EXPECT_THAT(printed.outcome.output, HasSubstr("PASS"));
   EXPECT_THAT(printed.lines, IsEmpty());
   EXPECT_THAT(printed.errors,
-              HasSubstr("a launch of fill(unsigned int*) runs as it was: a hostcall buffer of 8 packets "
+              HasSubstr("a launch of fill(unsigned int*) runs unmodified: a hostcall buffer of 8 packets "
                         "is too small: "));
   EXPECT_EQ(printed.account("fill")["launches_instrumented"], 0);
 

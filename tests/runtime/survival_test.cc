@@ -234,7 +234,7 @@ TEST(Survival, NoMemoryForVariables) {
   EXPECT_EQ(strict.outcome.exitCode, 1);
 }
 
-// Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run as they were.
+// Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run unmodified.
 TEST(Survival, WorkgroupsTooLargeForTheHooks) {
   const std::vector<std::string> program = {TEST_PROGRAMS "/workgroups"};
   const Folder folder;
@@ -256,7 +256,7 @@ TEST(Survival, WorkgroupsTooLargeForTheHooks) {
   ASSERT_TRUE(counts.contains("mark")) << counted.report;
   EXPECT_THAT(truth, SizeIs(2));
   EXPECT_THAT(counts.at("mark"), testing::UnorderedElementsAreArray(truth));
-  constexpr const char *kWhy = "with workgroups of 1024 work-items run as they were: with its hooks there is room for";
+  constexpr const char *kWhy = "with workgroups of 1024 work-items run unmodified: with its hooks there is room for";
   EXPECT_THAT(counted.errors, HasSubstr(kWhy));
   EXPECT_THAT(counted.json()["account"]["messages"].dump(), HasSubstr(kWhy));
 

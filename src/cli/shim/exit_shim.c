@@ -2,9 +2,9 @@
 //
 // exit() and a return from main run atexit handlers, libluthier.so's among them. _exit, _Exit and quick_exit do not;
 // they are interposed here, which takes a library that is loaded first. `luthier run --tool` preloads this one. exit is
-// interposed for tools that call it where it must not run (src/runtime/last_words.h); a return from main does not pass.
+// interposed for tools that call it where it must not run (src/runtime/exit_flush.h); a return from main does not pass.
 // libluthier.so is loaded by ROCr, privately and late, so nothing here can find it: it finds us, and says what to call
-// (src/runtime/last_words.h).
+// (src/runtime/exit_flush.h).
 //
 // The library is in every child process too. A child of fork() that ends with _exit has a copy of its parent's results,
 // and one of vfork() even the parent's memory: whoever did not register does not flush. Plain C on libc alone.

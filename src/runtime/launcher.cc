@@ -1,7 +1,7 @@
-// What ToolHost does for every launch: points its packet at the instrumented kernel, and hands over what came of it.
-// What it does once is in tool_host.cc.
+#include "runtime/launcher.h"
 
-#include "runtime/tool_host.h"
+#include "runtime/exit_flush.h"
+#include "support/log.h"
 
 #include <fmt/format.h>
 
@@ -38,15 +38,28 @@ std::vector<Launch::Impl::Block> blocksOf(const LoadedVariant &variant) {
 
 } // namespace
 
-void ToolHost::onPackets(hsa::PacketBatch &batch) {
-  if (ended_)
+void Launcher::onPackets(hsa::PacketBatch &batch) {
+  if (tools_.closed())
     return;
   for (hsa::PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch())
       onDispatch(batch, entry);
 }
 
-void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
+std::shared_ptr<InstrumentedKernel> Launcher::kernelOf(uint64_t kernelObject) {
+  if (auto known = kernels_.find(kernelObject))
+    return known;
+  const LoadedTools::Lock lock(tools_);
+  if (!lock)
+    return nullptr;
+  if (auto known = kernels_.find(kernelObject))
+    return known;
+  auto kernel = instrumenter_.instrument(kernelObject);
+  kernels_.add(kernelObject, kernel->executable.handle, kernel);
+  return kernel;
+}
+
+void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
   hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
   const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object);
   if (!kernel)
@@ -73,11 +86,11 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   if (!wantedByTools(*launch))
     return;
 
-  // Memory first: when there is none, the packet must still be as it was.
+  // Memory first: when there is none, the packet must not have been changed.
   if (!launch->blocks.empty() || !variant.arguments.empty()) {
     if (const auto made = makeArguments(*launch, packet.kernarg_address, batch.queue); !made) {
-      const Lock lock(*this);
-      fail(fmt::format("a launch of {} runs as it was: {}", account.name, made.error().message()));
+      const LoadedTools::Lock lock(tools_);
+      account_.fail(fmt::format("a launch of {} runs unmodified: {}", account.name, made.error().message()));
       return;
     }
     packet.kernarg_address = launch->kernarg.data();
@@ -98,60 +111,59 @@ void ToolHost::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   };
 }
 
-std::shared_ptr<InstrumentedKernel> ToolHost::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
+std::shared_ptr<InstrumentedKernel> Launcher::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
                                                      uint64_t kernelObject,
                                                      const std::shared_ptr<Launch::Impl> &launch) {
-  const Lock lock(*this);
-  if (!lock || finished_)
+  const LoadedTools::Lock lock(tools_);
+  if (!lock.mayCall())
     return nullptr;
   InstrumentedKernel::Choice choice;
   bool other = false;
   const Launch view(*launch);
-  for (const auto &tool : tools_) {
+  for (const auto &tool : tools_.all()) {
     choice.push_back(0);
     if (tool->tool)
-      guarded(*tool, "variant", [&] { choice.back() = tool->tool->variant(view); });
+      tools_.call(*tool, "variant", [&] { choice.back() = tool->tool->variant(view); });
     other |= choice.back() != 0;
   }
   if (!other)
     return kernel;
   std::shared_ptr<InstrumentedKernel> &found = kernel->others[choice];
   if (!found)
-    found = instrument(kernelObject, choice);
+    found = instrumenter_.instrument(kernelObject, choice);
   return found;
 }
 
-bool ToolHost::hasRoomFor(const Launch::Impl &launch) {
+bool Launcher::hasRoomFor(const Launch::Impl &launch) {
   InstrumentedKernel &kernel = *launch.kernel;
   const uint64_t items = uint64_t{launch.workgroup.x} * launch.workgroup.y * launch.workgroup.z;
   if (items <= kernel.variant->largestWorkgroup)
     return true;
   if (!kernel.tooLarge.exchange(true)) {
-    const Lock lock(*this);
-    fail(fmt::format("launches of {} with workgroups of {} work-items run as they were: with its hooks there is room "
-                     "for {}",
-                     kernel.account->name, items, kernel.variant->largestWorkgroup));
+    const LoadedTools::Lock lock(tools_);
+    account_.fail(fmt::format("launches of {} with workgroups of {} work-items run unmodified: with its hooks there is "
+                              "room for {}",
+                              kernel.account->name, items, kernel.variant->largestWorkgroup));
   }
   return false;
 }
 
-bool ToolHost::wantedByTools(Launch::Impl &launch) {
-  if (launch.numberOfKernel < settings_.firstIteration || launch.numberOfKernel > settings_.lastIteration)
+bool Launcher::wantedByTools(Launch::Impl &launch) {
+  if (launch.numberOfKernel < options_.firstIteration || launch.numberOfKernel > options_.lastIteration)
     return false;
-  const Lock lock(*this);
-  if (!lock || finished_)
+  const LoadedTools::Lock lock(tools_);
+  if (!lock.mayCall())
     return false;
   bool wanted = false;
   Launch view(launch);
-  for (const auto &tool : tools_)
-    if (tool->tool) {
-      launch.kernel->turnOf(tool->number);
-      guarded(*tool, "launch", [&] { wanted |= tool->tool->launch(view) == Decision::Instrumented; });
-    }
+  tools_.callEach("launch", [&](LoadedTool &tool) {
+    launch.kernel->selectVariantFor(tool.number);
+    wanted |= tool.tool->launch(view) == Decision::Instrumented;
+  });
   return wanted;
 }
 
-Result<void> ToolHost::makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue) {
+Result<void> Launcher::makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue) {
   const InstrumentedKernel &kernel = *launch.kernel;
   const LoadedVariant &variant = *kernel.variant;
   launch.kernarg = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
@@ -174,7 +186,7 @@ Result<void> ToolHost::makeArguments(Launch::Impl &launch, const void *original,
   return {};
 }
 
-void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
+void Launcher::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion) {
   const OnRuntimesThread here;
   launch->begin = completion.begin;
   launch->end = completion.end;
@@ -182,15 +194,14 @@ void ToolHost::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
     if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
       log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());
   {
-    const Lock lock(*this);
+    const LoadedTools::Lock lock(tools_);
     Launch view(*launch);
-    if (lock && !finished_)
-      for (const auto &tool : tools_)
-        if (tool->tool) {
-          launch->kernel->turnOf(tool->number);
-          guarded(*tool, "finished", [&] { tool->tool->finished(view); });
-        }
-    dirty_ = true;
+    if (lock.mayCall())
+      tools_.callEach("finished", [&](LoadedTool &tool) {
+        launch->kernel->selectVariantFor(tool.number);
+        tool.tool->finished(view);
+      });
+    account_.noteChange();
   }
   if (launch->kernel->variant->callsHost)
     calls_.completed(launch->queue, launch->number);

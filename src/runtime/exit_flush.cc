@@ -1,5 +1,6 @@
-#include "runtime/last_words.h"
+#include "runtime/exit_flush.h"
 
+#include "runtime/defer_termination.h"
 #include "runtime/tool_host.h"
 #include "support/thread.h"
 
@@ -47,9 +48,6 @@ void finishElsewhere(char byte) {
     ;
 }
 
-// A handler must not allocate, as the ordinary models of thread-local storage may.
-[[gnu::tls_model("initial-exec")]] thread_local volatile sig_atomic_t waiting = 0, deferred = 0;
-
 thread_local bool onRuntimesThread = false;
 constexpr std::chrono::milliseconds kWaitForStreams(2000);
 
@@ -71,11 +69,9 @@ void beforeExit(int status) {
 }
 
 void onSignal(int signal) {
-  if (getpid() == owner && waiting && signal != SIGABRT) { // nobody can hold back abort
-    deferred = signal;
+  if (getpid() == owner && signal != SIGABRT && DeferTermination::defer(signal)) // nobody can hold back abort
     return;
-  }
-  finishElsewhere(waiting ? kLockHeld : 0);
+  finishElsewhere(DeferTermination::here() ? kLockHeld : 0);
   std::signal(signal, SIG_DFL);
   raise(signal);
 }
@@ -90,7 +86,8 @@ void run() {
       char byte = 0;
       if (read(wake[0], &byte, 1) != 1)
         return;
-      // First what there is: a tool's last words may need ROCr, whose locks the thread that was interrupted may hold.
+      // First what there is: a tool's exit function may need ROCr, whose locks the thread that was interrupted may
+      // hold.
       if (byte != kLockHeld)
         ToolHost::instance().writeSnapshot();
       ToolHost::instance().finish({.launches = kWaitForLaunches, .lockHeld = byte == kLockHeld});
@@ -112,21 +109,9 @@ void run() {
 OnRuntimesThread::OnRuntimesThread() { onRuntimesThread = true; }
 OnRuntimesThread::~OnRuntimesThread() { onRuntimesThread = false; }
 
-bool EndWaits::here() { return waiting > 0; }
-
-EndWaits::EndWaits() { waiting = waiting + 1; }
-
-EndWaits::~EndWaits() {
-  waiting = waiting - 1;
-  if (waiting || !deferred)
-    return;
-  const int signal = deferred;
-  deferred = 0;
-  onSignal(signal);
-}
-
-void watchForTheEnd() {
+void installExitHandlers() {
   owner = getpid();
+  DeferTermination::onRelease(onSignal);
   on_exit(
       [](int status, void *) {
         beforeExit(status); // without libluthier-exit.so; what ROCr and HIP have registered before us comes after us

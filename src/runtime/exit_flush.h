@@ -9,18 +9,7 @@
 namespace luthier::runtime {
 
 /// For ToolHost. Once.
-void watchForTheEnd();
-
-/// While one lives, its thread holds, or waits for, what last words need: a signal that would end the process there
-/// does so when the last one of the thread has gone.
-class EndWaits {
-public:
-  EndWaits();
-  ~EndWaits();
-  static bool here(); ///< whether this thread has one
-  EndWaits(const EndWaits &) = delete;
-  EndWaits &operator=(const EndWaits &) = delete;
-};
+void installExitHandlers();
 
 /// While one lives, its thread is ROCr's. If a tool calls exit there, the process ends once results and streams are
 /// written: ROCr's and HIP's destructors would wait for the thread that they run on, or pull the rug from under the

@@ -1,0 +1,62 @@
+// What is done for every launch: points its packet at the instrumented kernel, and hands the results over when it has
+// completed.
+//
+// A kernel is instrumented when it is launched first. Its packet, and every later one, is then pointed at the rewritten
+// kernel, which is loaded beside the original; only kernel object, scratch size and, where hooks have arguments of
+// their own, the arguments' address change. The application's threads take the lock of tools only for launches of
+// kernels that a tool is interested in.
+#pragma once
+
+#include "hsa/interceptor.h"
+#include "runtime/hook_calls.h"
+#include "runtime/kernel_instrumenter.h"
+#include "runtime/kernel_registry.h"
+
+#include <atomic>
+#include <memory>
+
+namespace luthier::runtime {
+
+/// Thread-safe.
+class Launcher {
+public:
+  Launcher(LoadedTools &tools, RunAccount &account, KernelInstrumenter &instrumenter, KernelRegistry &kernels,
+           ToolMemory &memory, HookCalls &calls)
+      : tools_(tools), account_(account), instrumenter_(instrumenter), kernels_(kernels), memory_(memory),
+        calls_(calls) {}
+
+  struct Options {
+    uint64_t firstIteration = 1, lastIteration = UINT64_MAX; ///< launches of each kernel that are instrumented
+  };
+  /// Before the first launch.
+  void configure(Options options) { options_ = options; }
+
+  void onPackets(hsa::PacketBatch &batch);
+  /// Instrumented launches that have not completed.
+  uint64_t inFlight() const { return inFlight_; }
+
+private:
+  void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
+  /// Null at the very end.
+  std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject);
+  /// The kernel in the variant that the tools choose for a launch of it. Null at the very end.
+  std::shared_ptr<InstrumentedKernel> chosen(const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t kernelObject,
+                                             const std::shared_ptr<Launch::Impl> &launch);
+  /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
+  bool hasRoomFor(const Launch::Impl &launch);
+  bool wantedByTools(Launch::Impl &launch);
+  /// The kernel's arguments with those of the hooks behind them.
+  Result<void> makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue);
+  void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
+
+  LoadedTools &tools_;
+  RunAccount &account_;
+  KernelInstrumenter &instrumenter_;
+  KernelRegistry &kernels_;
+  ToolMemory &memory_;
+  HookCalls &calls_;
+  Options options_;
+  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0;
+};
+
+} // namespace luthier::runtime

@@ -1,0 +1,90 @@
+#include "runtime/loaded_tools.h"
+
+#include "runtime/tool_settings.h"
+
+#include <algorithm>
+#include <exception>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+namespace luthier {
+
+Tool::~Tool() = default;
+
+} // namespace luthier
+
+namespace luthier::runtime {
+
+namespace {
+
+constexpr std::chrono::milliseconds kPollForTheEnd(100);
+
+} // namespace
+
+LoadedTools::Lock::Lock(LoadedTools &tools) : tools_(tools), lock_(tools.mutex_, std::defer_lock) {
+  while (!lock_.try_lock_for(kPollForTheEnd))
+    if (tools.closed())
+      return;
+}
+
+void LoadedTools::load(const std::string &path) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (!library)
+    return account_.fail(fmt::format("tool {} is not loaded: {}", path, dlerror()));
+  const auto create = reinterpret_cast<Tool *(*)()>(dlsym(library, "luthierCreateTool"));
+  if (!create)
+    return account_.fail(fmt::format("{} is not a Luthier tool (it has no LUTHIER_TOOL)", path));
+  add(toolName(path), create);
+}
+
+void LoadedTools::add(const std::string &name, const std::function<Tool *()> &create) {
+  LoadedTool &tool = *tools_.emplace_back(std::make_unique<LoadedTool>());
+  tool.name = tool.table.tool = creating_ = name;
+  tool.number = tools_.size() - 1;
+  call(tool, "its constructor", [&] { tool.tool.reset(create()); });
+  creating_.clear();
+  if (tool.tool)
+    call(tool, "start", [&] { tool.tool->start(); });
+}
+
+void LoadedTools::call(LoadedTool &tool, const char *what, const std::function<void()> &function) {
+  if (tool.broken)
+    return;
+  std::string why;
+  try {
+    function();
+    return;
+  } catch (const std::exception &exception) {
+    why = exception.what();
+  } catch (...) {
+    why = "something that is not a std::exception";
+  }
+  tool.broken = true;
+  account_.fail(fmt::format("tool {} threw in {}: {}; it is not called any more", tool.name, what, why));
+}
+
+void LoadedTools::callEach(const char *what, const std::function<void(LoadedTool &)> &function) {
+  for (const auto &tool : tools_)
+    if (tool->tool)
+      call(*tool, what, [&] { function(*tool); });
+}
+
+bool LoadedTools::anyWorks() const {
+  return std::ranges::any_of(tools_, [](const auto &tool) { return tool->works(); });
+}
+
+LoadedTool *LoadedTools::find(const Tool *tool) {
+  for (const auto &loaded : tools_)
+    if (loaded->tool.get() == tool)
+      return loaded.get();
+  return tools_.empty() ? nullptr : tools_.back().get();
+}
+
+std::string LoadedTools::option(const std::string &name, const std::string &byDefault, const std::string &help) {
+  options_.push_back({creating_, name, byDefault, help});
+  const auto found = values_.find(creating_ + "." + name);
+  return found == values_.end() ? byDefault : found->second;
+}
+
+} // namespace luthier::runtime

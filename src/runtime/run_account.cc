@@ -1,0 +1,43 @@
+#include "runtime/run_account.h"
+
+namespace luthier::runtime {
+
+std::shared_ptr<KernelAccount> RunAccount::addKernel() {
+  std::lock_guard lock(mutex_);
+  changed_ = true;
+  return kernels_.emplace_back(std::make_shared<KernelAccount>());
+}
+
+void RunAccount::addSeconds(double seconds) {
+  std::lock_guard lock(mutex_);
+  seconds_ += seconds;
+}
+
+void RunAccount::logAndRecord(log::Level level, const std::string &message) {
+  {
+    std::lock_guard lock(mutex_);
+    messages_.push_back(message);
+  }
+  changed_ = true;
+  if (log::enabled(level))
+    log::write(level, message);
+}
+
+void RunAccount::fail(const std::string &message) {
+  logAndRecord(log::Level::error, message);
+  if (end_)
+    end_();
+}
+
+report::Account RunAccount::now() const {
+  std::lock_guard lock(mutex_);
+  report::Account account;
+  for (const auto &kernel : kernels_)
+    account.kernels.push_back(kernel->now());
+  account.recordsLost = lost_;
+  account.seconds = seconds_;
+  account.messages = messages_;
+  return account;
+}
+
+} // namespace luthier::runtime

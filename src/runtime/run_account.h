@@ -1,0 +1,62 @@
+// What happened in a run, as it goes on: kernels and what became of them, messages, lost records, time.
+//
+// Knows no HSA and no tools. What was recorded here is what the report says.
+#pragma once
+
+#include "report/report.h"
+#include "support/log.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace luthier::runtime {
+
+/// Launches are counted without the lock of tools; everything else is written under it.
+struct KernelAccount : report::KernelAccount {
+  std::atomic<uint64_t> seen = 0, run = 0; ///< launches of the kernel, and of its rewritten form
+
+  report::KernelAccount now() const {
+    report::KernelAccount account = *this;
+    account.launches = seen;
+    account.launchesInstrumented = run;
+    return account;
+  }
+};
+
+/// Thread-safe, but for the contents of a kernel's account and `now`, which need the lock of tools.
+class RunAccount {
+public:
+  /// `end` is called by every failure from then on, and need not return (--strict).
+  void endOnFailure(std::function<void()> end) { end_ = std::move(end); }
+
+  std::shared_ptr<KernelAccount> addKernel();
+  void addSeconds(double seconds);
+  void addLost(uint64_t records) { lost_ += records; }
+
+  /// Tells the user now, and again in the report.
+  void logAndRecord(log::Level level, const std::string &message);
+  /// Something could not be done.
+  void fail(const std::string &message);
+
+  /// There is something new for the report.
+  void noteChange() { changed_ = true; }
+  /// Whether there was anything new since the last call.
+  bool takeChange() { return changed_.exchange(false); }
+
+  report::Account now() const;
+
+private:
+  std::function<void()> end_;
+  std::atomic<uint64_t> lost_ = 0;
+  std::atomic<bool> changed_ = false;
+  mutable std::mutex mutex_; ///< guards what follows: tools may warn from threads of their own
+  std::vector<std::shared_ptr<KernelAccount>> kernels_;
+  std::vector<std::string> messages_;
+  double seconds_ = 0;
+};
+
+} // namespace luthier::runtime

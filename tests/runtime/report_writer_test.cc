@@ -1,0 +1,74 @@
+#include "runtime/report_writer.h"
+
+#include "support/file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <unistd.h>
+
+namespace luthier::runtime {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class ReportWriterTest : public testing::Test {
+protected:
+  void SetUp() override {
+    folder_ = std::filesystem::path(testing::TempDir()) / ("report_writer_" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file() const { return folder_ / "report"; }
+  std::string contents() const {
+    const auto text = readFile(file());
+    return text ? *text : "";
+  }
+  static Results results(const std::string &count) {
+    Results results;
+    results.tables = {{"counter", {"kernel", "count"}, {{{"fill"}, {count, true}}}}};
+    results.account.messages = {"a message"};
+    return results;
+  }
+
+  std::filesystem::path folder_;
+  ReportWriter writer_;
+};
+
+TEST_F(ReportWriterTest, TheFinalReportReplacesSnapshotsAndStays) {
+  writer_.configure(OutputFormat::Json, file());
+  writer_.snapshot(results("11"));
+  EXPECT_THAT(contents(), HasSubstr("\"count\": 11"));
+  writer_.finish(results("12"));
+  writer_.snapshot(results("13"));
+  EXPECT_THAT(contents(), HasSubstr("\"count\": 12"));
+  EXPECT_THAT(contents(), HasSubstr("a message"));
+}
+
+TEST_F(ReportWriterTest, WithoutAFileThereAreNoSnapshots) {
+  writer_.configure(OutputFormat::Text, "");
+  EXPECT_FALSE(writer_.writesSnapshots());
+  testing::internal::CaptureStderr();
+  writer_.snapshot(results("11"));
+  writer_.finish(results("12"));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, StartsWith("counter:\nkernel  count\nfill       12\n"));
+  EXPECT_THAT(text, Not(HasSubstr("11")));
+}
+
+// CSV has no place for the account.
+TEST_F(ReportWriterTest, TheAccountOfCsvIsOnStderr) {
+  writer_.configure(OutputFormat::Csv, file());
+  testing::internal::CaptureStderr();
+  writer_.finish(results("12"));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("note: a message"));
+  EXPECT_EQ(contents(), "kernel,count\nfill,12\n");
+}
+
+} // namespace
+} // namespace luthier::runtime
