@@ -11,7 +11,7 @@
 //       at.exit(kernel).call(hooks::flush);
 //     }
 //     void finished(const luthier::Launch &launch) override {
-//       report().row(launch.kernel().name(), launch.read(hooks::instructions));
+//       report().row(launch.kernel(), launch.read(hooks::instructions));
 //     }
 //   };
 //   LUTHIER_TOOL(InstrCount)
@@ -150,6 +150,23 @@ private:
   std::unique_ptr<Impl> impl_;
 };
 
+/// Which kernel: the same code under the same name on the same GPU, also when it has been unloaded and loaded again. It
+/// can be kept, unlike a Kernel. What a tool adds up by kernel belongs under this, not under a name: two code objects
+/// may have kernels of the same name.
+class LUTHIER_API KernelId {
+public:
+  KernelId() = default; ///< of no kernel
+  std::string name() const;
+  /// The order of first launches.
+  auto operator<=>(const KernelId &) const = default;
+
+private:
+  friend class Kernel;
+  friend class Report;
+  explicit KernelId(uint64_t number) : number_(number) {}
+  uint64_t number_ = 0;
+};
+
 struct KernelResources {
   uint32_t sgprs = 0, vgprs = 0, accVgprs = 0, scratch = 0, wavesPerSimd = 0;
 };
@@ -157,8 +174,10 @@ struct KernelResources {
 /// A kernel that the application launches.
 class LUTHIER_API Kernel {
 public:
-  std::string name() const; ///< as in the source, with its parameters' types
+  KernelId id() const;
+  std::string name() const; ///< as in the source, with its parameters' types; may not be unique
   std::string symbol() const;
+  unsigned gpu() const;       ///< that it is loaded on, counted from 0 in ROCr's order
   std::string target() const; ///< "gfx90a:sramecc+:xnack-"
   unsigned waveSize() const;
   uint64_t objectNumber() const; ///< of the code object that it is in, counted from 1 in the order of loading
@@ -272,7 +291,7 @@ class LUTHIER_API Launch {
 public:
   const Kernel &kernel() const;
   uint64_t number() const;         ///< of all launches, counted from 1 in the order of submission
-  uint64_t numberOfKernel() const; ///< of this kernel's
+  uint64_t numberOfKernel() const; ///< of this kernel's (Kernel::id), also when it has been loaded again meanwhile
   uint64_t queue() const;
   Dim3 grid() const, workgroup() const; ///< in work-items
   /// When the GPU began and ended it, in nanoseconds of HSA's system clock; 0 before the end, or where the GPU left no
@@ -314,15 +333,20 @@ class LUTHIER_API Report {
 public:
   /// Names of the columns, once, before the first row.
   void columns(std::vector<std::string> names);
+  /// Cells are text, numbers, or kernels (Kernel, KernelId): these are shown by name, with a column `object` or `gpu`
+  /// behind it where names alone do not tell the table's kernels apart.
   template <class... Values> void row(const Values &...values) { add({cell(values)...}); }
 
   struct Cell {
     std::string text;
     bool number = false;
+    uint64_t kernel = 0;
   };
   void add(std::vector<Cell> cells);
 
 private:
+  static Cell cell(const KernelId &id) { return {id.name(), false, id.number_}; }
+  static Cell cell(const Kernel &kernel) { return cell(kernel.id()); }
   template <class T> static Cell cell(const T &value) {
     if constexpr (std::is_floating_point_v<T>) {
       char text[64]; // shortest form that reads back as the same number
@@ -348,7 +372,8 @@ public:
   virtual void start() {}
   /// When the application has loaded code, most of which is never launched.
   virtual void loaded(const CodeObject &object) {}
-  /// Once per kernel, when it is launched first: which hooks go where. Without any, the kernel runs unmodified.
+  /// Once per kernel, when it is launched first, and again when its code was unloaded and loaded again: which hooks go
+  /// where. Without any, the kernel runs unmodified.
   virtual void instrument(Kernel &kernel, Site at) = 0;
   /// A kernel can be instrumented in several ways, and each launch be run in another one: `instrument` is called once
   /// for each number that is returned here, with that as Kernel::variant(). Asked before `launch`, about kernels that

@@ -55,10 +55,8 @@ ordered_json toJson(const std::map<std::string, uint64_t> &counts) {
 }
 
 ordered_json toJson(const KernelAccount &kernel) {
-  ordered_json json = {{"name", kernel.name},
-                       {"symbol", kernel.symbol},
-                       {"object", kernel.object},
-                       {"instrumented", kernel.instrumented}};
+  ordered_json json = {{"name", kernel.name},     {"symbol", kernel.symbol}, {"object", kernel.object},
+                       {"digest", kernel.digest}, {"gpu", kernel.gpu},       {"instrumented", kernel.instrumented}};
   if (!kernel.instrumented)
     json["skipped"] = skippedOf(kernel);
   json["launches"] = kernel.launches;

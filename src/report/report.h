@@ -16,6 +16,7 @@ namespace luthier::report {
 struct Cell {
   std::string text;
   bool number = false; ///< to be written without quotes, right-aligned
+  uint64_t kernel = 0; ///< the kernel that it names (KernelAccount::id)
 };
 
 struct Table {
@@ -29,7 +30,10 @@ inline constexpr const char *kLeftOut = "left out, as asked";
 
 /// What instrumenting did to a kernel.
 struct KernelAccount {
-  std::string name, symbol, object;
+  uint64_t id = 0;                  ///< of the kernel; its variants have the same. 0: its code is not known
+  std::string name, symbol, object; ///< the object's URI
+  std::string digest;               ///< of the object's contents, in hex
+  uint32_t gpu = 0;                 ///< in ROCr's order
   bool instrumented = false;
   std::string skipped; ///< why not
   uint64_t sitesAsked = 0, sitesPlaced = 0;

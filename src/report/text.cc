@@ -1,9 +1,11 @@
 // Tables and the account of a run for people: columns aligned, numbers to the right.
 
+#include "report/kernel_columns.h"
 #include "report/report.h"
 #include "report/totals.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -93,6 +95,16 @@ void appendReasons(std::string &text, const std::map<std::string, uint64_t> &rea
     text += fmt::format("  {} x {}\n", count, printable(reason));
 }
 
+/// What the short names of code objects stand for.
+std::string objectTable(const Account &account) {
+  Table table{"", {"object", "loaded from"}, {}};
+  std::set<std::string> known;
+  for (const KernelAccount &kernel : account.kernels)
+    if (!kernel.digest.empty() && known.insert(kernel.digest).second)
+      table.rows.push_back({{objectName(kernel)}, {kernel.object}});
+  return "\n" + aligned(table);
+}
+
 std::string kernelTables(const Account &account) {
   Table instrumented{
       "", {"kernel", "launches", "sites", "SGPRs", "VGPRs", "scratch bytes", "waves/SIMD", "code bytes", "ms"}, {}};
@@ -105,7 +117,7 @@ std::string kernelTables(const Account &account) {
                                   ? fmt::format("{}", kernel.sitesAsked)
                                   : fmt::format("{} of {}", kernel.sitesPlaced, kernel.sitesAsked);
     if (kernel.instrumented)
-      instrumented.rows.push_back({{kernel.name},
+      instrumented.rows.push_back({{kernel.name, false, kernel.id},
                                    {launches, true},
                                    {sites, true},
                                    {change(kernel.sgprsBefore, kernel.sgprsAfter), true},
@@ -115,14 +127,18 @@ std::string kernelTables(const Account &account) {
                                    {change(kernel.codeBefore, kernel.codeAfter), true},
                                    {fmt::format("{:.1f}", kernel.seconds * 1000), true}});
     else if (kernel.skipped != kLeftOut)
-      skipped.rows.push_back({{kernel.name}, {fmt::format("{}", kernel.launches), true}, {skippedOf(kernel)}});
+      skipped.rows.push_back(
+          {{kernel.name, false, kernel.id}, {fmt::format("{}", kernel.launches), true}, {skippedOf(kernel)}});
   }
   std::string text;
-  if (!instrumented.rows.empty())
-    text += "\n" + aligned(instrumented);
-  if (!skipped.rows.empty())
-    text += "\n" + aligned(skipped);
-  return text;
+  bool objects = false;
+  for (const Table &table : {instrumented, skipped})
+    if (!table.rows.empty()) {
+      const Table full = withKernelColumns(table, account);
+      objects |= std::ranges::find(full.columns, "object") != full.columns.end();
+      text += "\n" + aligned(full);
+    }
+  return objects ? text + objectTable(account) : text;
 }
 
 } // namespace

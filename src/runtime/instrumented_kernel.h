@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hsa/executable.h"
+#include "runtime/kernel_identity.h"
 #include "runtime/kernel_view.h"
 #include "runtime/run_account.h"
 #include "runtime/tool_memory.h"
@@ -32,13 +33,13 @@ struct InstrumentedKernel {
   std::unique_ptr<Kernel::Impl> kernel; ///< null when nobody wanted it
   std::unique_ptr<LoadedVariant> variant;
   std::shared_ptr<KernelAccount> account;
+  std::shared_ptr<KernelIdentity> identity; ///< never null
   hsa_executable_t executable = {};
   hsa_agent_t agent = {};
   /// A number per tool, for what they have chosen; none: 0 for all.
   using Choice = std::vector<unsigned>;
   Choice choice;
   std::map<Choice, std::shared_ptr<InstrumentedKernel>> others; ///< the same kernel in other variants, under the lock
-  std::atomic<uint64_t> launched = 0;                           ///< in whatever variant, or none
   std::atomic<bool> tooLarge = false; ///< a launch had a workgroup that does not fit with the hooks: said once
 
   /// Before a tool is called about it: the tool sees the variant that it has chosen.

@@ -1,25 +1,57 @@
 #include "runtime/kernel_instrumenter.h"
 
+#include "hsa/agent.h"
 #include "hsa/code_capture.h"
 #include "support/demangle.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
 
 namespace luthier::runtime {
 
+namespace {
+
+/// In ROCr's order.
+uint32_t gpuNumber(hsa_agent_t agent) {
+  const auto gpus = hsa::Agent::gpus();
+  if (!gpus)
+    return 0;
+  const auto found = std::ranges::find_if(*gpus, [&](hsa::Agent gpu) { return gpu.raw().handle == agent.handle; });
+  return static_cast<uint32_t>(found - gpus->begin());
+}
+
+/// As if it were new, but for launches and time: its code may have been loaded, and rewritten, before.
+void describe(KernelAccount &account, const KernelIdentity &identity) {
+  const double seconds = account.seconds;
+  static_cast<report::KernelAccount &>(account) = {};
+  account.seconds = seconds;
+  account.id = identity.number;
+  account.name = identity.name;
+  account.symbol = identity.symbol;
+  account.digest = fmt::format("{:016x}", identity.digest);
+  account.gpu = identity.gpu;
+}
+
+} // namespace
+
 void KernelInstrumenter::configure(Options options) {
   options_ = std::move(options);
   compiler_ = std::make_unique<hook::FragmentCompiler>();
 }
 
-Result<std::shared_ptr<ObjectView>> KernelInstrumenter::viewOf(const hsa::SharedCode &code) {
-  if (const auto found = objects_.find(code->number()); found != objects_.end())
-    return found->second;
-  auto view = LUTHIER_TRY(ObjectView::create(code, *compiler_));
-  objects_[code->number()] = view;
-  return view;
+KernelInstrumenter::Object &KernelInstrumenter::objectOf(const hsa::SharedCode &code) {
+  const auto [found, isNew] = objects_.try_emplace(code->number(), Object{.code = code});
+  if (isNew)
+    found->second.digest = digestOf(code->storage());
+  return found->second;
+}
+
+Result<std::shared_ptr<ObjectView>> KernelInstrumenter::viewOf(Object &object) {
+  if (!object.view)
+    object.view = LUTHIER_TRY(ObjectView::create(object.code, *compiler_));
+  return object.view;
 }
 
 std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kernelObject,
@@ -27,8 +59,27 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   const auto begin = std::chrono::steady_clock::now();
   auto result = std::make_shared<InstrumentedKernel>();
   result->choice = choice;
-  result->account = account_.addKernel();
+  const hsa::SharedCode code = hsa::Interceptor::instance().code().find(kernelObject);
+  const object::Symbol *symbol = code ? code->kernelOf(kernelObject) : nullptr;
+  if (!symbol) {
+    result->identity = std::make_shared<KernelIdentity>();
+    result->account = account_.kernel("");
+    result->account->name = fmt::format("{:#x}", kernelObject);
+    result->account->skipped = "its code object is not known";
+    return result;
+  }
+  result->executable = code->executable();
+  result->agent = code->agent();
+  Object &object = objectOf(code);
+  result->identity =
+      identities_.of(object.digest, std::string(symbol->name), demangle(symbol->name), gpuNumber(code->agent()));
+  const KernelIdentity &identity = *result->identity;
+  result->account = account_.kernel(fmt::format("{} {}", identity.number, fmt::join(choice, ",")));
   KernelAccount &account = *result->account;
+  describe(account, identity);
+  account.object = code->uri();
+  if (!choice.empty())
+    account.name += fmt::format(" [variant {}]", fmt::join(choice, ", "));
   const auto skip = [&](std::string why) {
     account.skipped = std::move(why);
     return result;
@@ -37,29 +88,17 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
     account_.fail(fmt::format("{} runs unmodified: {}", account.name, why));
     return skip(why);
   };
-  const hsa::SharedCode code = hsa::Interceptor::instance().code().find(kernelObject);
-  const object::Symbol *symbol = code ? code->kernelOf(kernelObject) : nullptr;
-  if (!symbol) {
-    account.name = fmt::format("{:#x}", kernelObject);
-    return skip("its code object is not known");
-  }
-  account.symbol = symbol->name;
-  account.name = demangle(symbol->name);
-  if (!choice.empty())
-    account.name += fmt::format(" [variant {}]", fmt::join(choice, ", "));
-  account.object = code->uri();
-  result->executable = code->executable();
-  result->agent = code->agent();
-  if (!options_.filter.wants(demangle(symbol->name), account.symbol))
+  if (!options_.filter.wants(identity.name, identity.symbol))
     return skip(report::kLeftOut);
 
-  const auto object = viewOf(code);
-  if (!object)
-    return fail(object.error().message());
-  auto kernel = Kernel::Impl::create(*object, *symbol, modules_);
+  const auto view = viewOf(object);
+  if (!view)
+    return fail(view.error().message());
+  auto kernel = Kernel::Impl::create(*view, *symbol, modules_);
   if (!kernel)
     return fail(kernel.error().message());
   result->kernel = *std::move(kernel);
+  result->kernel->identity = result->identity;
   const std::string nothingAsked = askTools(*result);
   if (result->kernel->insertions.empty())
     return skip(nothingAsked);
@@ -72,8 +111,9 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   if (options_.strict)
     for (const auto &[reason, count] : account.rejected)
       account_.fail(fmt::format("{}: {} places were refused: {}", account.name, count, reason));
-  account.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  account_.addSeconds(account.seconds);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  account.seconds += seconds;
+  account_.addSeconds(seconds);
   return result;
 }
 
@@ -100,7 +140,7 @@ std::string KernelInstrumenter::askTools(InstrumentedKernel &kernel) {
 
 void KernelInstrumenter::forget(hsa_executable_t executable) {
   std::erase_if(objects_,
-                [&](const auto &entry) { return entry.second->code->executable().handle == executable.handle; });
+                [&](const auto &entry) { return entry.second.code->executable().handle == executable.handle; });
 }
 
 } // namespace luthier::runtime

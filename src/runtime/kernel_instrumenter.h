@@ -6,6 +6,7 @@
 #include "hsa/interceptor.h"
 #include "runtime/instrumented_kernel.h"
 #include "runtime/kernel_filter.h"
+#include "runtime/kernel_identity.h"
 #include "runtime/loaded_tools.h"
 
 #include <memory>
@@ -16,8 +17,9 @@ namespace luthier::runtime {
 /// Everything under the lock of tools.
 class KernelInstrumenter {
 public:
-  KernelInstrumenter(LoadedTools &tools, RunAccount &account, ToolMemory &memory, HookModules &modules)
-      : tools_(tools), account_(account), memory_(memory), modules_(modules) {}
+  KernelInstrumenter(LoadedTools &tools, RunAccount &account, KernelIdentities &identities, ToolMemory &memory,
+                     HookModules &modules)
+      : tools_(tools), account_(account), identities_(identities), memory_(memory), modules_(modules) {}
 
   struct Options {
     KernelFilter filter;
@@ -32,17 +34,24 @@ public:
   void forget(hsa_executable_t executable);
 
 private:
-  Result<std::shared_ptr<ObjectView>> viewOf(const hsa::SharedCode &code);
+  struct Object {
+    hsa::SharedCode code;
+    uint64_t digest = 0;
+    std::shared_ptr<ObjectView> view = {}; ///< when a kernel of it was first wanted
+  };
+  Object &objectOf(const hsa::SharedCode &code);
+  Result<std::shared_ptr<ObjectView>> viewOf(Object &object);
   /// Has the tools insert their hooks. Why there are none, if there are none.
   std::string askTools(InstrumentedKernel &kernel);
 
   LoadedTools &tools_;
   RunAccount &account_;
+  KernelIdentities &identities_;
   ToolMemory &memory_;
   HookModules &modules_;
   Options options_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
-  std::unordered_map<uint64_t, std::shared_ptr<ObjectView>> objects_; ///< by number of the captured code
+  std::unordered_map<uint64_t, Object> objects_; ///< by number of the captured code
 };
 
 } // namespace luthier::runtime

@@ -134,6 +134,8 @@ const Function *Kernel::Impl::functionWith(const Instr &instr) const {
 }
 
 std::string Kernel::name() const { return demangle(impl_->symbol->name); }
+KernelId Kernel::id() const { return KernelId(impl_->identity->number); }
+unsigned Kernel::gpu() const { return impl_->identity->gpu; }
 std::string Kernel::symbol() const { return std::string(impl_->symbol->name); }
 std::string Kernel::target() const { return impl_->object->code->object()->targetId(); }
 unsigned Kernel::waveSize() const {

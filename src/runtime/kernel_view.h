@@ -5,6 +5,7 @@
 #include "luthier/tool.h"
 #include "object/source_lines.h"
 #include "rewrite/rewriter.h"
+#include "runtime/kernel_identity.h"
 
 #include <deque>
 #include <memory>
@@ -48,6 +49,7 @@ struct Function::Impl {
 struct Kernel::Impl {
   std::shared_ptr<runtime::ObjectView> object;
   const object::Symbol *symbol = nullptr;
+  std::shared_ptr<const runtime::KernelIdentity> identity;
   runtime::HookModules *modules = nullptr;
   std::vector<Function> functions;
   std::vector<rewrite::Insertion> insertions; ///< what has been asked for

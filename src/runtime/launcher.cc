@@ -64,7 +64,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object);
   if (!kernel)
     return;
-  const uint64_t numberOfKernel = ++kernel->launched;
+  const uint64_t numberOfKernel = ++kernel->identity->launches;
   if (!kernel->variant) {
     ++kernel->account->seen;
     return;

@@ -1,5 +1,6 @@
 #include "runtime/report_writer.h"
 
+#include "report/kernel_columns.h"
 #include "support/log.h"
 
 #include <cstdio>
@@ -18,15 +19,18 @@ void ReportWriter::configure(OutputFormat format, std::string file) {
 }
 
 std::string ReportWriter::format(const Results &results) const {
+  std::vector<report::Table> tables;
+  for (const report::Table &table : results.tables)
+    tables.push_back(report::withKernelColumns(table, results.account));
   switch (format_) {
   case OutputFormat::Csv:
-    return report::toCsv(results.tables);
+    return report::toCsv(tables);
   case OutputFormat::Json:
-    return report::toJson(results.tables, results.account);
+    return report::toJson(tables, results.account);
   case OutputFormat::Text:
     break;
   }
-  return report::toText(results.tables, results.account);
+  return report::toText(tables, results.account);
 }
 
 void ReportWriter::snapshot(const Results &results) {

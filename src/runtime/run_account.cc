@@ -2,10 +2,15 @@
 
 namespace luthier::runtime {
 
-std::shared_ptr<KernelAccount> RunAccount::addKernel() {
+std::shared_ptr<KernelAccount> RunAccount::kernel(const std::string &key) {
   std::lock_guard lock(mutex_);
   changed_ = true;
-  return kernels_.emplace_back(std::make_shared<KernelAccount>());
+  if (key.empty())
+    return kernels_.emplace_back(std::make_shared<KernelAccount>());
+  auto &account = byKey_[key];
+  if (!account)
+    account = kernels_.emplace_back(std::make_shared<KernelAccount>());
+  return account;
 }
 
 void RunAccount::addSeconds(double seconds) {

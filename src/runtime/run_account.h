@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +34,9 @@ public:
   /// `end` is called by every failure from then on, and need not return (--strict).
   void endOnFailure(std::function<void()> end) { end_ = std::move(end); }
 
-  std::shared_ptr<KernelAccount> addKernel();
+  /// The account of a kernel in a variant, which `key` names: a kernel that is loaded again goes on with the one that
+  /// it had. Empty: one of its own.
+  std::shared_ptr<KernelAccount> kernel(const std::string &key);
   void addSeconds(double seconds);
   void addLost(uint64_t records) { lost_ += records; }
 
@@ -55,6 +58,7 @@ private:
   std::atomic<bool> changed_ = false;
   mutable std::mutex mutex_; ///< guards what follows: tools may warn from threads of their own
   std::vector<std::shared_ptr<KernelAccount>> kernels_;
+  std::map<std::string, std::shared_ptr<KernelAccount>> byKey_;
   std::vector<std::string> messages_;
   double seconds_ = 0;
 };

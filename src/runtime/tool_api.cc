@@ -27,6 +27,11 @@ std::vector<std::string> CodeObject::kernels() const {
   return names;
 }
 
+std::string KernelId::name() const {
+  const auto identity = ToolHost::instance().identities().find(number_);
+  return identity ? identity->name : "";
+}
+
 const Kernel &Launch::kernel() const { return *impl_->view; }
 uint64_t Launch::number() const { return impl_->number; }
 uint64_t Launch::numberOfKernel() const { return impl_->numberOfKernel; }
@@ -67,7 +72,7 @@ void Report::add(std::vector<Cell> cells) {
     return;
   std::vector<report::Cell> row;
   for (Cell &cell : cells)
-    row.push_back({std::move(cell.text), cell.number});
+    row.push_back({std::move(cell.text), cell.number, cell.kernel});
   tool->table.rows.push_back(std::move(row));
 }
 

@@ -9,6 +9,7 @@
 
 #include "hsa/interceptor.h"
 #include "runtime/hook_calls.h"
+#include "runtime/kernel_identity.h"
 #include "runtime/kernel_instrumenter.h"
 #include "runtime/kernel_registry.h"
 #include "runtime/launcher.h"
@@ -45,6 +46,7 @@ public:
   // What the public interface is made of (tool_api.cc).
   LoadedTools &tools() { return tools_; }
   RunAccount &account() { return account_; }
+  const KernelIdentities &identities() const { return identities_; }
   ToolMemory &memory() { return memory_; }
   HookModules &modules() { return modules_; }
 
@@ -67,7 +69,8 @@ private:
   HookCalls calls_{memory_};
   HookModules modules_;
   KernelRegistry kernels_;
-  KernelInstrumenter instrumenter_{tools_, account_, memory_, modules_};
+  KernelIdentities identities_;
+  KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, modules_};
   Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_};
   ReportWriter writer_;
 };

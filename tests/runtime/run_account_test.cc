@@ -10,7 +10,7 @@ using testing::ElementsAre;
 
 TEST(RunAccount, SumsUp) {
   RunAccount account;
-  const auto kernel = account.addKernel();
+  const auto kernel = account.kernel("1 ");
   kernel->name = "fill";
   kernel->seen = 3;
   kernel->run = 2;
@@ -30,7 +30,7 @@ TEST(RunAccount, SumsUp) {
 TEST(RunAccount, TellsWhetherThereIsSomethingNew) {
   RunAccount account;
   EXPECT_FALSE(account.takeChange());
-  account.addKernel();
+  account.kernel("");
   EXPECT_TRUE(account.takeChange());
   EXPECT_FALSE(account.takeChange());
   account.logAndRecord(log::Level::debug, "a message");

@@ -76,7 +76,7 @@ ToolRun run(const Settings &settings, std::vector<std::string> command) {
       words.push_back(word);
   }
   words.insert(words.end(), command.begin(), command.end());
-  std::vector<std::string> options = {"--gpu", "gfx90a"};
+  std::vector<std::string> options = {"--gpu", settings.gpus};
   options.insert(options.end(), settings.runOptions.begin(), settings.runOptions.end());
   ToolRun result;
   result.outcome = e2e::luthierRun(options, words, settings.timeout, settings.onOutput);

@@ -46,6 +46,7 @@ struct Settings {
   std::string format = "json";
   bool strict = false;
   std::vector<std::string> runOptions = {}; ///< of luthier run
+  std::string gpus = "gfx90a";
   double timeout = 120;
   std::function<void(const std::string &output, int pid)> onOutput = {};
 };

@@ -5,8 +5,8 @@
 
 struct InstrCount : luthier::Tool {
   std::string per = option("per", "launch", "what a row is of: launch, kernel, block or instruction");
-  std::map<std::string, std::array<uint64_t, 3>> kernels;           // launches, instructions, lanes
-  std::map<std::pair<std::string, std::string>, uint32_t> counters; // of blocks and instructions, by kernel
+  std::map<luthier::KernelId, std::array<uint64_t, 3>> kernels;           // launches, instructions, lanes
+  std::map<std::pair<luthier::KernelId, std::string>, uint32_t> counters; // of blocks and instructions, by kernel
 
   void start() override { report().columns({"kernel", per == "kernel" ? "launches" : per, "instructions", "lanes"}); }
 
@@ -27,24 +27,24 @@ struct InstrCount : luthier::Tool {
 
   uint32_t counter(const luthier::Kernel &kernel, const luthier::Function &function, const luthier::Instr &instr) {
     const std::string place = function.name() + " +" + std::to_string(instr.address() - function.address());
-    std::pair key(kernel.name(), place + ": " + function.text(instr));
+    std::pair key(kernel.id(), place + ": " + function.text(instr));
     if (counters.size() + 1 >= hooks::counters.count / 2)
-      key = {"(others)", "(others)"};
+      key = {{}, "(others)"};
     return counters.try_emplace(key, counters.size()).first->second;
   }
 
   void finished(const luthier::Launch &launch) override {
     const uint64_t instructions = launch.read(hooks::instructions), lanes = launch.read(hooks::lanes);
     if (per == "launch" && launch.instrumented())
-      report().row(launch.kernel().name(), launch.numberOfKernel(), instructions, lanes);
-    auto &sums = kernels[launch.kernel().name()];
+      report().row(launch.kernel(), launch.numberOfKernel(), instructions, lanes);
+    auto &sums = kernels[launch.kernel().id()];
     sums = {sums[0] + launch.instrumented(), sums[1] + instructions, sums[2] + lanes};
   }
 
   void exit() override {
-    for (const auto &[name, sums] : kernels)
+    for (const auto &[kernel, sums] : kernels)
       if (per == "kernel")
-        report().row(name, sums[0], sums[1], sums[2]);
+        report().row(kernel, sums[0], sums[1], sums[2]);
     for (const auto counts = read(hooks::counters); const auto &[place, n] : counters)
       report().row(place.first, place.second, counts[2 * n], counts[2 * n + 1]);
   }

@@ -31,16 +31,21 @@ public:
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Block &block : function.blocks())
         needed += block.runs().size();
-    if (runs_.size() + needed > hooks::counters.count / 2) {
+    // A kernel that is loaded again goes on with the counters that it had.
+    const auto [known, isNew] = firstRun_.try_emplace({kernel.id(), needed}, runs_.size());
+    size_t counter = known->second;
+    if (isNew && runs_.size() + needed > hooks::counters.count / 2) {
       warn("there are not enough counters for " + kernel.name() + ": it is not counted");
+      firstRun_.erase(known);
       return;
     }
-    const std::string name = together_ ? "(all)" : kernel.name();
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Block &block : function.blocks())
         for (const std::span<const luthier::Instr> run : block.runs()) {
-          at.before(run.front()).call(hooks::count, static_cast<uint32_t>(runs_.size()));
-          Run &added = runs_.emplace_back(Run{name, {}});
+          at.before(run.front()).call(hooks::count, static_cast<uint32_t>(counter++));
+          if (!isNew)
+            continue;
+          Run &added = runs_.emplace_back(Run{together_ ? luthier::KernelId() : kernel.id(), {}});
           for (const luthier::Instr &instr : run)
             ++added.contents[typeOf(instr)];
         }
@@ -48,7 +53,7 @@ public:
 
   void exit() override {
     const std::vector<uint64_t> counters = read(hooks::counters);
-    std::map<std::string, std::map<std::string, Row>> kernels;
+    std::map<luthier::KernelId, std::map<std::string, Row>> kernels;
     for (size_t n = 0; n < runs_.size(); ++n) {
       const uint64_t waves = counters[2 * n], lanes = counters[2 * n + 1];
       for (const auto &[type, count] : runs_[n].contents)
@@ -63,11 +68,17 @@ public:
         const Sums &sums = row.sums;
         if (sums.instructions == 0)
           continue;
-        if (by_ == "opcode")
-          report().row(kernel, name, row.work->kind, sums.instructions, sums.lanes, row.work->flopType, sums.flops,
-                       sums.bytes);
+        const auto add = [&](const auto &what) {
+          if (by_ == "opcode")
+            report().row(what, name, row.work->kind, sums.instructions, sums.lanes, row.work->flopType, sums.flops,
+                         sums.bytes);
+          else
+            report().row(what, name, sums.instructions, sums.lanes, sums.flops, sums.bytes);
+        };
+        if (together_)
+          add("(all)");
         else
-          report().row(kernel, name, sums.instructions, sums.lanes, sums.flops, sums.bytes);
+          add(kernel);
       }
     }
   }
@@ -79,7 +90,7 @@ private:
     luthier::Work work;
   };
   struct Run {
-    std::string kernel;
+    luthier::KernelId kernel;            ///< none: all kernels together
     std::map<size_t, uint32_t> contents; ///< index into types_, how many
   };
   struct Row {
@@ -120,7 +131,8 @@ private:
 
   std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of: opcode, class, or type of data");
   bool together_ = choice("per", {"kernel", "run"}, "a histogram per kernel, or one of the whole run") == "run";
-  std::vector<Run> runs_; ///< as the counters
+  std::vector<Run> runs_;                                           ///< as the counters
+  std::map<std::pair<luthier::KernelId, size_t>, size_t> firstRun_; ///< of a kernel with so many
   std::vector<Type> types_;
   std::map<std::tuple<std::string, uint64_t, uint64_t>, size_t> typeOf_;
 
