@@ -20,6 +20,7 @@
 // are never called by two threads at a time. Whatever fails in them, the application goes on.
 #pragma once
 
+#include "luthier/abi.h"
 #include "luthier/api.h"
 #include "luthier/instr.h"
 #include "luthier/launch_value.h"
@@ -440,4 +441,6 @@ private:
 
 /// Makes the tool known to Luthier. Once per shared library.
 #define LUTHIER_TOOL(Class)                                                                                            \
+  extern "C" __attribute__((visibility("default"))) const luthier::ToolAbi luthierToolAbi;                             \
+  extern "C" constexpr luthier::ToolAbi luthierToolAbi = {};                                                           \
   extern "C" __attribute__((visibility("default"))) luthier::Tool *luthierCreateTool() { return new Class; }

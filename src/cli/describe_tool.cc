@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include "runtime/tool_abi.h"
 #include "runtime/tool_description.h"
 
 namespace luthier::cli {
@@ -17,8 +18,7 @@ Result<void *> load(const std::filesystem::path &runtime, const ToolFile &tool) 
   void *library = ::dlopen(tool.file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library)
     return makeError("tool {} cannot be loaded: {}", tool.name, ::dlerror());
-  if (!::dlsym(library, "luthierCreateTool"))
-    return makeError("{} is not a Luthier tool (it has no LUTHIER_TOOL)", tool.file.string());
+  LUTHIER_TRY(runtime::checkTool(library, tool.file.string()));
   return library;
 }
 

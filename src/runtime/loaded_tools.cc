@@ -1,5 +1,6 @@
 #include "runtime/loaded_tools.h"
 
+#include "runtime/tool_abi.h"
 #include "runtime/tool_settings.h"
 
 #include <algorithm>
@@ -30,12 +31,16 @@ LoadedTools::Lock::Lock(LoadedTools &tools) : tools_(tools), lock_(tools.mutex_,
 
 void LoadedTools::load(const std::string &path) {
   void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return account_.fail(fmt::format("tool {} is not loaded: {}", path, dlerror()));
-  const auto create = reinterpret_cast<Tool *(*)()>(dlsym(library, "luthierCreateTool"));
-  if (!create)
-    return account_.fail(fmt::format("{} is not a Luthier tool (it has no LUTHIER_TOOL)", path));
-  add(toolName(path), create);
+  if (!library) {
+    const std::string why = dlerror();
+    const bool otherVersion =
+        why.find("undefined symbol") != std::string::npos && why.find("luthier") != std::string::npos;
+    return account_.fail(fmt::format("tool {} is not loaded: {}{}", path, why,
+                                     otherVersion ? "; it was built with another version of Luthier: rebuild it" : ""));
+  }
+  if (const auto good = checkTool(library, path); !good)
+    return account_.fail(good.error().message());
+  add(toolName(path), reinterpret_cast<Tool *(*)()>(dlsym(library, "luthierCreateTool")));
 }
 
 void LoadedTools::add(const std::string &name, const std::function<Tool *()> &create) {

@@ -1,4 +1,6 @@
 // A tool as the command sees it. FAKE_TOOL_THROWS makes it fail.
+#include <luthier/abi.h>
+
 #include <cstdlib>
 #include <stdexcept>
 
@@ -7,6 +9,9 @@ void fakeOption(const char *name, const char *byDefault, const char *help);
 
 [[gnu::visibility("default")]] extern const char luthierToolDescription[];
 const char luthierToolDescription[] = "Pretends to count";
+
+[[gnu::visibility("default")]] extern const luthier::ToolAbi luthierToolAbi;
+const luthier::ToolAbi luthierToolAbi;
 
 [[gnu::visibility("default")]] void *luthierCreateTool() {
   if (std::getenv("FAKE_TOOL_THROWS"))

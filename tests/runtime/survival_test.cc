@@ -106,6 +106,10 @@ TEST_P(NoTool, ApplicationRuns) {
     std::ofstream(path) << "this is no library";
   if (GetParam() == std::string("library"))
     path = TEST_TOOLS "/libno_tool.so";
+  if (GetParam() == std::string("other_version"))
+    path = TEST_TOOLS "/libother_version.so";
+  if (GetParam() == std::string("no_version"))
+    path = TEST_TOOLS "/libno_version.so";
   const ToolRun plain = run({}, ends("return"));
   const ToolRun loaded = run({.tools = {path}}, ends("return"));
   expectSame(loaded, plain);
@@ -122,8 +126,20 @@ TEST_P(NoTool, ApplicationRuns) {
   EXPECT_THAT(strict.errors, HasSubstr("--strict"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Kind, NoTool, testing::Values("missing", "text", "library"),
+INSTANTIATE_TEST_SUITE_P(Kind, NoTool, testing::Values("missing", "text", "library", "other_version", "no_version"),
                          [](const auto &info) { return std::string(info.param); });
+
+// Both versions are named, and nothing in the tool is called: its constructor would abort.
+TEST(ToolVersions, OtherOnesAreRefused) {
+  const ToolRun other = run({.tools = {TEST_TOOLS "/libother_version.so"}}, ends("return"));
+  EXPECT_THAT(other.errors,
+              HasSubstr("libother_version.so was built with Luthier 0.0.9 (tool interface 1), but this is "
+                        "Luthier 0."));
+  EXPECT_THAT(other.errors, HasSubstr("rebuild the tool against it"));
+  const ToolRun none = run({.tools = {TEST_TOOLS "/libno_version.so"}}, ends("return"));
+  EXPECT_THAT(none.errors,
+              HasSubstr("libno_version.so does not say which Luthier it was built with; this is Luthier 0."));
+}
 
 // Tools that throw.
 
