@@ -24,6 +24,12 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
     if (!site.placed)
       ++account->rejected[site.reason];
   }
+  if (account->sitesAsked && account->sitesPlaced == 0) {
+    std::string reasons;
+    for (const auto &[reason, sites] : account->rejected)
+      reasons += fmt::format("{}{} x {}", reasons.empty() ? "" : "; ", sites, reason);
+    return makeError("all {} sites rejected: {}", account->sitesAsked, reasons);
+  }
   account->sgprsBefore = v.before.sgprs;
   account->sgprsAfter = v.after.sgprs;
   account->vgprsBefore = v.before.vgprs;

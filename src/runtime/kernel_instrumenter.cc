@@ -103,9 +103,11 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   if (result->kernel->insertions.empty())
     return skip(nothingAsked);
   if (const auto built = result->build(memory_); !built) {
-    account.sitesAsked = result->kernel->insertions.size();
-    account.sitesPlaced = 0;
-    account.rejected = {{built.error().message(), account.sitesAsked}};
+    if (account.sitesAsked == 0 || account.sitesPlaced) { // otherwise each site has its reason
+      account.sitesAsked = result->kernel->insertions.size();
+      account.sitesPlaced = 0;
+      account.rejected = {{built.error().message(), account.sitesAsked}};
+    }
     return fail(built.error().message());
   }
   if (options_.strict)

@@ -239,6 +239,23 @@ TEST_P(Impossible, SiteIsRefusedWithAReason) {
 INSTANTIATE_TEST_SUITE_P(What, Impossible, testing::Values("after_end", "operand", "register", "address", "edge"),
                          [](const auto &info) { return std::string(info.param); });
 
+TEST(Survival, AllSitesAreRefused) {
+  const std::string options = "launch_count.ask=operand\nlaunch_count.only=yes";
+  const ToolRun plain = run({}, ends("return")), asked = run({.tools = {kTool}, .options = options}, ends("return"));
+  expectSame(asked, plain);
+  for (const char *kernel : {"twice", "thrice"}) {
+    const auto account = asked.account(kernel);
+    EXPECT_FALSE(account["instrumented"].get<bool>()) << account;
+    EXPECT_THAT(account.value("skipped", ""), testing::StartsWith("all 1 sites rejected: 1 x "));
+    EXPECT_EQ(account["launches_instrumented"], 0);
+    EXPECT_THAT(account["sites_rejected"], SizeIs(1)) << account;
+  }
+  EXPECT_THAT(asked.errors, HasSubstr("runs unmodified: all 1 sites rejected: 1 x "));
+  const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_THAT(strict.errors, HasSubstr("runs unmodified: all 1 sites rejected: 1 x "));
+}
+
 TEST(Survival, NoMemoryForVariables) {
   const ToolRun plain = run({}, ends("return")),
                 huge = run({.tools = {TEST_TOOLS "/libhuge.so", kTool}}, ends("return"));

@@ -16,6 +16,7 @@ public:
     in_ = option("in", "", "function to make trouble in");
     how_ = option("how", "throw", "throw, throw_number, abort, exit, _exit, raise");
     after_ = number("after", 1, "which of its calls");
+    only_ = option("only", "no", "yes: nothing but what cannot be is asked for") == "yes";
     ask_ = option("ask", "", "after_end, operand, register, address, edge, bad_replacement");
     at("constructor");
   }
@@ -26,10 +27,12 @@ public:
   }
 
   void instrument(luthier::Kernel &kernel, luthier::Site site) override {
-    for (const luthier::Function &function : kernel.functions())
-      for (const luthier::Block &block : function.blocks())
-        site.entry(block).call(hooks::count, block.size());
-    site.exit(kernel).call(hooks::flush);
+    if (!only_) {
+      for (const luthier::Function &function : kernel.functions())
+        for (const luthier::Block &block : function.blocks())
+          site.entry(block).call(hooks::count, block.size());
+      site.exit(kernel).call(hooks::flush);
+    }
     askForTooMuch(kernel, site);
     at("instrument");
   }
@@ -79,6 +82,7 @@ private:
   }
 
   std::string in_, how_, ask_;
+  bool only_ = false;
   uint64_t after_ = 0, calls_ = 0;
 };
 
