@@ -1,7 +1,9 @@
 #include "runtime/exit_flush.h"
 
 #include "runtime/defer_termination.h"
+#include "runtime/running_call.h"
 #include "runtime/tool_host.h"
+#include "support/log.h"
 #include "support/thread.h"
 
 #include <algorithm>
@@ -51,11 +53,8 @@ void finishElsewhere(char byte) {
 thread_local bool onRuntimesThread = false;
 constexpr std::chrono::milliseconds kWaitForStreams(2000);
 
-/// Before exit(). The application's own call may be under way at the same time, which glibc's does not survive.
-void beforeExit(int status) {
-  if (!onRuntimesThread)
-    return;
-  ToolHost::instance().finish({});
+/// Ends the process with what the application has printed, but without its destructors.
+[[noreturn]] void endNow(int status) {
   // As exit would. Elsewhere: a thread of the application may hold a stream's lock for as long as it reads.
   static std::atomic<bool> flushed = false;
   std::thread([] {
@@ -65,15 +64,90 @@ void beforeExit(int status) {
   const auto end = std::chrono::steady_clock::now() + kWaitForStreams;
   while (!flushed && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  syscall(SYS_exit_group, status);
+  for (;;)
+    syscall(SYS_exit_group, status);
 }
 
-void onSignal(int signal) {
-  if (getpid() == owner && signal != SIGABRT && DeferTermination::defer(signal)) // nobody can hold back abort
+/// Before exit(). The application's own call may be under way at the same time, which glibc's does not survive.
+void beforeExit(int status) {
+  if (!onRuntimesThread)
     return;
-  finishElsewhere(DeferTermination::here() ? kLockHeld : 0);
+  ToolHost::instance().finish({});
+  endNow(status);
+}
+
+// What follows runs in signal handlers.
+
+void print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+    if (written < 0 && errno != EINTR)
+      return;
+    if (written > 0)
+      text.remove_prefix(static_cast<size_t>(written));
+  }
+}
+
+bool isExit(const RunningCall::Place &call) { return call && std::string_view(call.function) == "exit"; }
+
+[[noreturn]] void die(int signal) {
   std::signal(signal, SIG_DFL);
   raise(signal);
+  for (;;) // the signal may be blocked
+    syscall(SYS_exit_group, 128 + signal);
+}
+
+/// Without waiting for anything; the user learns what it would have to wait for.
+[[noreturn]] void dieAtOnce(int signal) {
+  if (const RunningCall::Place call = RunningCall::now()) {
+    const char digits[] = {static_cast<char>('0' + signal / 10), static_cast<char>('0' + signal % 10), 0};
+    const char *const number = signal < 10 ? digits + 1 : digits;
+    for (const char *text : {"luthier: error: tool ", call.tool, " has not returned from ", call.function,
+                             "; the process ends by signal ", number,
+                             isExit(call) ? ", and what the tool does there is not in the report\n"
+                                          : ", and what was collected since the last snapshot is lost\n"})
+      print(text);
+  }
+  print(ToolHost::instance().fallbackReport());
+  die(signal);
+}
+
+void finishAndDie(int signal) {
+  finishElsewhere(0);
+  if (isExit(RunningCall::now())) // a tool that does not come back
+    dieAtOnce(signal);
+  die(signal);
+}
+
+/// A first signal ends the process when the report is written. It does not wait for tools whose exit functions run
+/// already, nor does a second signal wait for anything.
+void onSignal(int signal) {
+  if (getpid() != owner)
+    die(signal);
+  if (signal == SIGABRT) { // nobody can hold it back
+    finishElsewhere(DeferTermination::here() ? kLockHeld : 0);
+    die(signal);
+  }
+  static std::atomic<bool> again = false;
+  if (again.exchange(true) || isExit(RunningCall::now()))
+    dieAtOnce(signal);
+  if (!DeferTermination::defer(signal))
+    finishAndDie(signal);
+}
+
+/// Tells the user, once, that the process cannot end because of a tool.
+void warnOfLongExit() {
+  static auto since = std::chrono::steady_clock::now();
+  static bool warned = false;
+  const RunningCall::Place call = RunningCall::now();
+  const auto now = std::chrono::steady_clock::now();
+  if (!isExit(call))
+    since = now;
+  else if (!warned && now - since > kPatience) {
+    warned = true;
+    log::warn("tool {} has been in exit for {} seconds; SIGINT (Ctrl-C) ends the process without waiting for it",
+              call.tool, std::chrono::duration_cast<std::chrono::seconds>(now - since).count());
+  }
 }
 
 void run() {
@@ -96,6 +170,7 @@ void run() {
         return;
       continue;
     }
+    warnOfLongExit();
     const auto begin = std::chrono::steady_clock::now();
     ToolHost::instance().writeSnapshot();
     const auto took = std::chrono::steady_clock::now() - begin;
@@ -111,12 +186,14 @@ OnRuntimesThread::~OnRuntimesThread() { onRuntimesThread = false; }
 
 void installExitHandlers() {
   owner = getpid();
-  DeferTermination::onRelease(onSignal);
+  DeferTermination::onRelease([](int signal) { finishAndDie(signal); });
   on_exit(
       [](int status, void *) {
         beforeExit(status); // without libluthier-exit.so; what ROCr and HIP have registered before us comes after us
         ToolHost::instance().finish({});
         ToolHost::instance().stopCalls(false);
+        if (status == 0 && ToolHost::instance().mustFail())
+          endNow(1);
       },
       nullptr);
   if (const auto registerFlush =
@@ -136,7 +213,8 @@ void installExitHandlers() {
       continue;
     struct sigaction ours = {};
     ours.sa_handler = onSignal;
-    ours.sa_flags = static_cast<int>(SA_RESETHAND);
+    // A second signal must find a handler, also while the first one's waits for the report.
+    ours.sa_flags = signal == SIGABRT ? static_cast<int>(SA_RESETHAND) : SA_NODEFER;
     sigaction(signal, &ours, nullptr);
   }
 }
@@ -144,4 +222,8 @@ void installExitHandlers() {
 } // namespace luthier::runtime
 
 // _exit is called by signal handlers, too.
-extern "C" [[gnu::visibility("default")]] void luthierFlush() { luthier::runtime::finishElsewhere(0); }
+extern "C" [[gnu::visibility("default")]] void luthierFlush() {
+  luthier::runtime::finishElsewhere(0);
+  if (luthier::runtime::ToolHost::instance().mustFail())
+    syscall(SYS_exit_group, 1);
+}

@@ -1,5 +1,6 @@
 #include "runtime/loaded_tools.h"
 
+#include "runtime/running_call.h"
 #include "runtime/tool_abi.h"
 #include "runtime/tool_settings.h"
 
@@ -56,6 +57,7 @@ void LoadedTools::add(const std::string &name, const std::function<Tool *()> &cr
 void LoadedTools::call(LoadedTool &tool, const char *what, const std::function<void()> &function) {
   if (tool.broken)
     return;
+  const RunningCall running(tool.name.c_str(), what);
   std::string why;
   try {
     function();

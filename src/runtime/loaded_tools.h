@@ -72,7 +72,7 @@ public:
   /// As `load`, for a tool that `create` makes.
   void add(const std::string &name, const std::function<Tool *()> &create);
 
-  /// Calls a function of a tool, unless the tool threw before. `what` names the function.
+  /// Calls a function of a tool, unless the tool threw before. `what` names the function, and lives for ever.
   void call(LoadedTool &tool, const char *what, const std::function<void()> &function);
   /// Calls a function of all tools, in the order of loading.
   void callEach(const char *what, const std::function<void(LoadedTool &)> &function);

@@ -33,24 +33,44 @@ std::string ReportWriter::format(const Results &results) const {
   return report::toText(tables, results.account);
 }
 
-void ReportWriter::snapshot(const Results &results) {
-  std::lock_guard lock(mutex_);
-  if (finished_ || file_.empty())
-    return;
-  if (const auto written = report::writeFile(file_, format(results)); !written)
-    log::error("{}", written.error().message());
+Result<void> ReportWriter::write(const std::string &text) const {
+  const auto written = report::writeFile(file_, text);
+  return written ? written : written.error().withContext("the report cannot be written");
 }
 
-void ReportWriter::finish(const Results &results) {
+Result<void> ReportWriter::snapshot(const Results &results) {
+  std::lock_guard lock(mutex_);
+  return finished_ || file_.empty() ? Result<void>() : write(format(results));
+}
+
+void ReportWriter::prepare(const Results &results) {
+  std::lock_guard lock(mutex_);
+  const std::string text = format(results);
+  if (file_.empty() || !write(text))
+    fallback_ = new std::string(text);
+}
+
+std::string_view ReportWriter::fallback() const {
+  const std::string *const text = fallback_;
+  return text ? std::string_view(*text) : std::string_view();
+}
+
+bool ReportWriter::finish(const Results &results) {
   std::lock_guard lock(mutex_);
   finished_ = true;
+  fallback_ = nullptr;
   const std::string text = format(results);
+  bool good = true;
   if (file_.empty())
     print(text);
-  else if (const auto written = report::writeFile(file_, text); !written)
-    log::error("{}", written.error().message());
+  else if (const auto written = write(text); !written) {
+    log::error("{}; it follows here", written.error().message());
+    print(text);
+    good = false;
+  }
   if (format_ == OutputFormat::Csv) // which has no place for the account
     print(report::toText({}, results.account));
+  return good;
 }
 
 } // namespace luthier::runtime

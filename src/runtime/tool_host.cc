@@ -56,6 +56,13 @@ bool ToolHost::start() {
   tools_.setOptions(settings_.options);
   for (const std::string &path : settings_.tools)
     tools_.load(path);
+  if (!tools_.anyWorks())
+    account_.logAndRecord(log::Level::error, "no tool works: the application runs unmodified");
+  // A report that cannot be written is better known now than at the end.
+  if (const auto written = writer_.snapshot(results()); !written) {
+    snapshotFailed_ = true;
+    account_.fail(written.error().message());
+  }
   return true;
 }
 
@@ -105,7 +112,9 @@ void ToolHost::writeSnapshot() {
       return account_.noteChange();
     now = results();
   }
-  writer_.snapshot(now); // without the lock: tools need not wait for the disk
+  // Without the lock: tools need not wait for the disk.
+  if (const auto written = writer_.snapshot(now); !written && !std::exchange(snapshotFailed_, true))
+    log::error("{}", written.error().message());
 }
 
 void ToolHost::stopCalls(bool hsaGoes) {
@@ -138,13 +147,20 @@ void ToolHost::finish(Ending ending) {
   if (lock) {
     // A tool that calls exit here, where the process exits already, does not come back: what is left runs instead.
     std::atexit([] { instance().finish({}); });
+    writer_.prepare(results());
     tools_.callEach("exit", [](LoadedTool &tool) { tool.tool->exit(); });
   }
   tools_.retire();
+  if (account_.now().kernels.empty()) {
+    incomplete_ = true;
+    account_.logAndRecord(settings_.strict ? log::Level::error : log::Level::warn,
+                          "no kernel was launched: there is nothing to report");
+  }
   Results last = results();
   if (const uint64_t left = launcher_.inFlight())
     last.account.messages.push_back(fmt::format("{} launches had not completed at the end", left));
-  writer_.finish(last);
+  if (!writer_.finish(last))
+    incomplete_ = true;
   tools_.close();
 }
 

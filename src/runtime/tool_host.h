@@ -19,7 +19,9 @@
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
 
+#include <atomic>
 #include <chrono>
+#include <string_view>
 
 namespace luthier::runtime {
 
@@ -37,6 +39,10 @@ public:
   };
   /// The end: tools' exit functions, and the report. Once; later calls do nothing, and so do forked children.
   void finish(Ending ending);
+  /// Whether, after that, the process should exit with status 1: --strict, and there is no report, or nothing in it.
+  bool mustFail() const { return settings_.strict && incomplete_; }
+  /// See ReportWriter; for a signal handler.
+  std::string_view fallbackReport() const { return writer_.fallback(); }
   /// After that, when HSA goes, or the process by itself: hooks are not answered any more. A process that exits while
   /// kernels run leaves it to them.
   void stopCalls(bool hsaGoes);
@@ -73,6 +79,8 @@ private:
   KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, modules_};
   Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_};
   ReportWriter writer_;
+  std::atomic<bool> incomplete_ = false;
+  bool snapshotFailed_ = false; ///< the user has been told; for the thread that writes them
 };
 
 } // namespace luthier::runtime

@@ -1,4 +1,5 @@
 #include "runtime/loaded_tools.h"
+#include "runtime/running_call.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,6 +88,25 @@ TEST_F(LoadedToolsTest, WhatCannotBeLoadedIsNamed) {
   tools_.load("/nowhere/libmissing.so");
   EXPECT_THAT(messages(), ElementsAre(HasSubstr("/nowhere/libmissing.so")));
   EXPECT_TRUE(tools_.all().empty());
+}
+
+TEST_F(LoadedToolsTest, TheCallThatRunsIsKnown) {
+  tools_.add("first", [&] { return new FakeTool(first_); });
+  EXPECT_FALSE(RunningCall::now());
+  tools_.callEach("finished", [](LoadedTool &) {
+    EXPECT_STREQ(RunningCall::now().tool, "first");
+    EXPECT_STREQ(RunningCall::here().function, "finished");
+    std::thread([] {
+      EXPECT_STREQ(RunningCall::now().tool, "first");
+      EXPECT_FALSE(RunningCall::here()) << "not on this thread";
+    }).join();
+    {
+      const RunningCall inner("second", "launch");
+      EXPECT_STREQ(RunningCall::now().tool, "second");
+    }
+    EXPECT_STREQ(RunningCall::now().function, "finished");
+  });
+  EXPECT_FALSE(RunningCall::now());
 }
 
 TEST_F(LoadedToolsTest, TheLockDefersTerminationAndIsRecursive) {

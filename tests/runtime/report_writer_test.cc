@@ -42,10 +42,10 @@ protected:
 
 TEST_F(ReportWriterTest, TheFinalReportReplacesSnapshotsAndStays) {
   writer_.configure(OutputFormat::Json, file());
-  writer_.snapshot(results("11"));
+  EXPECT_TRUE(writer_.snapshot(results("11")));
   EXPECT_THAT(contents(), HasSubstr("\"count\": 11"));
-  writer_.finish(results("12"));
-  writer_.snapshot(results("13"));
+  EXPECT_TRUE(writer_.finish(results("12")));
+  EXPECT_TRUE(writer_.snapshot(results("13")));
   EXPECT_THAT(contents(), HasSubstr("\"count\": 12"));
   EXPECT_THAT(contents(), HasSubstr("a message"));
 }
@@ -54,8 +54,8 @@ TEST_F(ReportWriterTest, WithoutAFileThereAreNoSnapshots) {
   writer_.configure(OutputFormat::Text, "");
   EXPECT_FALSE(writer_.writesSnapshots());
   testing::internal::CaptureStderr();
-  writer_.snapshot(results("11"));
-  writer_.finish(results("12"));
+  EXPECT_TRUE(writer_.snapshot(results("11")));
+  EXPECT_TRUE(writer_.finish(results("12")));
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_THAT(text, StartsWith("counter:\nkernel  count\nfill       12\n"));
   EXPECT_THAT(text, Not(HasSubstr("11")));
@@ -65,9 +65,37 @@ TEST_F(ReportWriterTest, WithoutAFileThereAreNoSnapshots) {
 TEST_F(ReportWriterTest, TheAccountOfCsvIsOnStderr) {
   writer_.configure(OutputFormat::Csv, file());
   testing::internal::CaptureStderr();
-  writer_.finish(results("12"));
+  EXPECT_TRUE(writer_.finish(results("12")));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("note: a message"));
   EXPECT_EQ(contents(), "kernel,count\nfill,12\n");
+}
+
+TEST_F(ReportWriterTest, AReportThatCannotBeWrittenIsOnStderr) {
+  writer_.configure(OutputFormat::Text, folder_ / "missing" / "report");
+  const auto snapshot = writer_.snapshot(results("11"));
+  ASSERT_FALSE(snapshot);
+  EXPECT_THAT(snapshot.error().message(), StartsWith("the report cannot be written: cannot write "));
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(writer_.finish(results("12")));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, HasSubstr("error: the report cannot be written: cannot write "));
+  EXPECT_THAT(text, HasSubstr("fill       12\n"));
+}
+
+TEST_F(ReportWriterTest, WhatIsPreparedIsInTheFileOrFallsBack) {
+  writer_.configure(OutputFormat::Csv, file());
+  writer_.prepare(results("11"));
+  EXPECT_EQ(contents(), "kernel,count\nfill,11\n");
+  EXPECT_EQ(writer_.fallback(), "");
+
+  ReportWriter toStderr;
+  toStderr.configure(OutputFormat::Csv, "");
+  toStderr.prepare(results("11"));
+  EXPECT_EQ(toStderr.fallback(), "kernel,count\nfill,11\n");
+  testing::internal::CaptureStderr();
+  toStderr.finish(results("12"));
+  testing::internal::GetCapturedStderr();
+  EXPECT_EQ(toStderr.fallback(), "") << "the report is written";
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <fstream>
 
+#include <unistd.h>
+
 namespace luthier::runtime::test {
 namespace {
 
@@ -298,14 +300,99 @@ TEST(Survival, WorkgroupsTooLargeForTheHooks) {
   EXPECT_THAT(strict.errors, HasSubstr(kWhy));
 }
 
-// Where the report cannot be written, the application still runs.
+// Where the report cannot be written, the application still runs; the user is told at its start, and the report is on
+// stderr.
 TEST(Survival, NoPlaceForTheReport) {
   const ToolRun plain = run({}, ends("return"));
-  const ToolRun counted =
-      run({.tools = {kTool}}, {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"});
+  const std::vector<std::string> nowhere = {"env", "LUTHIER_TOOL_OUTPUT=/nowhere/report", TEST_PROGRAMS "/ends"};
+  ToolRun counted = run({.tools = {kTool}}, nowhere);
   EXPECT_EQ(counted.outcome.exitCode, plain.outcome.exitCode);
   EXPECT_EQ(counted.outcome.output, plain.outcome.output);
-  EXPECT_THAT(counted.errors, HasSubstr("/nowhere/report"));
+  EXPECT_THAT(counted.errors, HasSubstr("error: the report cannot be written: cannot write /nowhere/report"));
+  const size_t begin = counted.errors.find("\n{");
+  ASSERT_NE(begin, std::string::npos) << counted.errors;
+  counted.report = counted.errors.substr(begin, counted.errors.rfind('}') - begin + 1);
+  expectCounts(counted, kLaunches, kLaunches);
+
+  const ToolRun strict = run({.tools = {kTool}, .strict = true}, nowhere);
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_EQ(strict.outcome.output, "") << "it is known before the application launches anything";
+}
+
+// The place goes while the application runs.
+TEST(Survival, TheReportsFolderIsRemoved) {
+  for (const bool strict : {false, true}) {
+    const Folder folder;
+    std::filesystem::create_directory(folder / "reports");
+    const auto counted =
+        run({.tools = {kTool}, .strict = strict}, {"env", "LUTHIER_TOOL_OUTPUT=" + (folder / "reports/r.json"),
+                                                   TEST_PROGRAMS "/ends", "remove", folder / "reports"});
+    EXPECT_EQ(counted.outcome.exitCode, strict ? 1 : 0) << counted.errors;
+    EXPECT_THAT(counted.errors, HasSubstr("error: the report cannot be written: cannot write " + (folder / "reports")));
+    EXPECT_THAT(counted.errors, HasSubstr("\"instructions\": ")) << "the report itself";
+  }
+}
+
+// A tool that does not come back, and a user who wants out.
+
+TEST(Survival, AToolThatSpinsAtTheEndIsEndedByASignal) {
+  const auto interrupt = [sent = false](const std::string &output, int pid) mutable {
+    if (!sent && output.find("spinning") != std::string::npos) {
+      sent = true;
+      kill(pid, SIGINT);
+    }
+  };
+  for (const char *file : {"json", "stderr"}) {
+    std::vector<std::string> program = ends("return");
+    if (file == std::string("stderr"))
+      program.insert(program.begin(), {"env", "LUTHIER_TOOL_OUTPUT="});
+    ToolRun spun = run({.tools = {kTool},
+                        .options = "launch_count.in=exit\nlaunch_count.how=spin",
+                        .timeout = 30,
+                        .onOutput = interrupt},
+                       program);
+    EXPECT_EQ(spun.outcome.signal, SIGINT) << spun.errors;
+    EXPECT_THAT(spun.errors, HasSubstr("tool launch_count has not returned from exit; the process ends by signal 2"));
+    if (file == std::string("stderr")) {
+      const size_t begin = spun.errors.find("\n{");
+      ASSERT_NE(begin, std::string::npos) << spun.errors;
+      spun.report = spun.errors.substr(begin, spun.errors.rfind('}') - begin + 1);
+    }
+    expectCounts(spun, kLaunches, kLaunches);
+  }
+}
+
+// The first signal waits for the tool, the second one does not.
+TEST(Survival, AToolThatSpinsInLaunchIsEndedByTwoSignals) {
+  const auto interrupt = [sent = false](const std::string &output, int pid) mutable {
+    if (sent || output.find("spinning") == std::string::npos)
+      return;
+    sent = true;
+    for (int n = 0; n < 2; ++n) {
+      kill(pid, SIGINT);
+      usleep(300'000); // two that come at once may be one
+    }
+  };
+  const ToolRun spun = run({.tools = {kTool},
+                            .options = "launch_count.in=launch\nlaunch_count.how=spin\nlaunch_count.after=5",
+                            .timeout = 30,
+                            .onOutput = interrupt},
+                           ends("return"));
+  EXPECT_EQ(spun.outcome.signal, SIGINT) << spun.errors;
+  EXPECT_THAT(spun.errors, HasSubstr("tool launch_count has not returned from launch; the process ends by signal 2"));
+}
+
+// Programs in which there is nothing to see.
+
+TEST(Survival, NoKernelIsLaunched) {
+  const ToolRun plain = run({}, ends("idle")), idle = run({.tools = {kTool}}, ends("idle"));
+  EXPECT_EQ(plain.outcome.exitCode, 0);
+  expectSame(idle, plain);
+  EXPECT_THAT(idle.errors, HasSubstr("no kernel was launched"));
+  EXPECT_THAT(idle.report, HasSubstr("no kernel was launched"));
+  const ToolRun strict = run({.tools = {kTool}, .strict = true}, ends("idle"));
+  EXPECT_EQ(strict.outcome.exitCode, 1);
+  EXPECT_THAT(strict.errors, HasSubstr("no kernel was launched"));
 }
 
 } // namespace

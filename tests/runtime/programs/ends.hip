@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,10 @@ int main(int argc, char **argv) {
   const std::string mode = argc > 1 ? argv[1] : "return";
   if (mode == "print") // something that only a proper end writes: stdout is no terminal
     std::printf("not flushed\n");
+  if (mode == "idle") { // uses the GPU, and launches nothing
+    HIP_CHECK(hipMalloc(&data, kItems * 4));
+    return 0;
+  }
   HIP_CHECK(hipMalloc(&data, kItems * 4));
   HIP_CHECK(hipMemset(data, 0, kItems * 4));
   if (mode == "print") {
@@ -52,6 +57,8 @@ int main(int argc, char **argv) {
   }
   work(kLaunches);
   printSum();
+  if (mode == "remove")
+    std::filesystem::remove_all(argv[2]);
   if (mode == "exit")
     std::exit(4);
   if (mode == "_exit")

@@ -4,6 +4,7 @@
 #include <luthier/tool.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <unistd.h>
@@ -14,7 +15,7 @@ class LaunchCount : public luthier::Tool {
 public:
   LaunchCount() {
     in_ = option("in", "", "function to make trouble in");
-    how_ = option("how", "throw", "throw, throw_number, abort, exit, _exit, raise");
+    how_ = option("how", "throw", "throw, throw_number, abort, exit, _exit, raise, spin");
     after_ = number("after", 1, "which of its calls");
     only_ = option("only", "no", "yes: nothing but what cannot be is asked for") == "yes";
     ask_ = option("ask", "", "after_end, operand, register, address, edge, bad_replacement");
@@ -77,6 +78,12 @@ private:
       std::exit(7);
     if (how_ == "_exit")
       _exit(7);
+    if (how_ == "spin") {
+      std::printf("spinning\n");
+      std::fflush(stdout);
+      for (volatile bool always = true; always;)
+        ;
+    }
     if (how_ == "raise")
       raise(SIGTERM);
   }

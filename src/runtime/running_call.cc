@@ -1,0 +1,33 @@
+#include "runtime/running_call.h"
+
+#include <atomic>
+
+namespace luthier::runtime {
+
+namespace {
+
+std::atomic<const char *> tool = nullptr, function = nullptr;
+thread_local RunningCall::Place onThisThread;
+
+} // namespace
+
+RunningCall::RunningCall(const char *ofTool, const char *named) : before_(now()), beforeHere_(onThisThread) {
+  onThisThread = {ofTool, named};
+  function = named;
+  tool = ofTool;
+}
+
+RunningCall::~RunningCall() {
+  onThisThread = beforeHere_;
+  tool = before_.tool;
+  function = before_.function;
+}
+
+RunningCall::Place RunningCall::now() {
+  const char *const running = tool;
+  return running ? Place{running, function} : Place{};
+}
+
+RunningCall::Place RunningCall::here() { return onThisThread; }
+
+} // namespace luthier::runtime
