@@ -86,8 +86,7 @@ void analyse(const object::CodeObject &object, const Options &options, Totals &t
     totals.llvm += threadSeconds() - start;
 
     start = threadSeconds();
-    auto function = analysis::Function::decode(**decoder, object, *symbol,
-                                               [&](uint64_t address) { return (*program)->clobbers(address); });
+    auto function = analysis::Function::decode(**decoder, object, *symbol, (*program)->callees());
     const auto decoded = threadSeconds();
     totals.decode += decoded - start;
     if (!function) {

@@ -173,7 +173,8 @@ int main(int argc, char **argv) {
               hooksFile = REWRITE_BENCH_HOOKS;
   bool noLimits = false, noExecution = false;
   app.add_option("FILE", file, "library, bundle or code object")->capture_default_str();
-  app.add_option("--target", target)->capture_default_str();
+  app.add_option("--target", target, "kernels of this target; without features, with whatever features")
+      ->capture_default_str();
   app.add_option("--hooks", hooksFile)->capture_default_str();
   app.add_flag("--no-limits", noLimits, "judge failures only");
   app.add_flag("--no-execution", noExecution, "do not run anything on the virtual GPU");
@@ -202,10 +203,13 @@ int main(int argc, char **argv) {
       if (!images)
         return fail(images.error());
       for (const object::Image &image : *images)
-        if (const auto object = image.codeObject(); object && object->targetId() == target)
+        if (const auto object = image.codeObject();
+            object && (object->targetId() == target || object->targetId().starts_with(target + ":")))
           run(way, *object, compiler, *hooks, totals);
       container->forget(group);
     }
+    if (!totals.kernels)
+      return fail(makeError("{}: no kernels for {}; `luthier inspect` lists what there is", file, target));
     print(name, totals, limits);
     failures += totals.failures + totals.rejected;
   }

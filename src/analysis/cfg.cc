@@ -18,6 +18,8 @@ std::string_view toString(Exit exit) {
     return "tail";
   case Exit::FallsOut:
     return "falls out";
+  case Exit::RunsOut:
+    return "runs out";
   case Exit::Unknown:
     return "unknown";
   }
@@ -53,6 +55,10 @@ Flow flowOf(const Instr &instr, uint32_t index, const Cfg::Context &context) {
       const auto known = context.values ? context.values->target(index) : ScalarValues::Target();
       flow.call = known.kind == Kind::Address ? CallKind::Direct : CallKind::Indirect;
       flow.callTarget = known.address;
+    }
+    if (flow.call == CallKind::Direct && context.mayReturn && !context.mayReturn(flow.callTarget)) {
+      flow.fallsThrough = false;
+      flow.exit = Exit::RunsOut;
     }
   } else if (instr.is(Property::IndirectBranch)) {
     flow.fallsThrough = instr.is(Property::Conditional); // s_cbranch_g_fork, s_cbranch_join
@@ -172,9 +178,12 @@ Cfg Cfg::build(std::span<const Instr> instrs, const Context &context) {
         cfg.edges_.push_back({n, n + 1, both ? EdgeKind::Both : EdgeKind::Fallthrough});
         if (both)
           takenBlock = kNone;
+      } else if (const auto behind = context.behind ? context.behind(instrs.back()) : instrs.back().end(); !behind) {
+        if (block.exit == Exit::None)
+          block.exit = Exit::RunsOut;
       } else if (block.exit == Exit::None) {
         block.exit = Exit::FallsOut;
-        block.exitTarget = instrs.back().end();
+        block.exitTarget = *behind;
       } else {
         // A conditional jump out at the very end: two ways out, and one place to say it.
         block.exit = Exit::Unknown;
@@ -310,9 +319,13 @@ Result<void> verify(const Cfg &cfg) {
     const bool conditional = last.is(Property::Conditional);
     const bool stops = last.is(Property::EndProgram) ||
                        ((last.is(Property::Branch) || last.is(Property::IndirectBranch)) && !conditional);
-    const bool goesOn = !stops && (conditional || last.is(Property::Call) || !last.is(Property::Terminator));
+    const bool runsOut = block.exit == Exit::RunsOut;
+    const bool goesOn =
+        !stops && !runsOut && (conditional || last.is(Property::Call) || !last.is(Property::Terminator));
     if (stops && fallthrough)
       return at("falls through behind an unconditional branch");
+    if (runsOut && (stops || fallthrough || (!last.is(Property::Call) && n + 1 != blocks.size())))
+      return at("runs out where code follows");
     if (goesOn && !fallthrough && block.exit != Exit::FallsOut && block.exit != Exit::Unknown)
       return at("has no way on to the next block");
     if (goesOn && !fallthrough && n + 1 != blocks.size())

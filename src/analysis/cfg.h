@@ -4,8 +4,10 @@
 // branch, a call, an end of the program, or before an instruction that something branches to. Blocks that nothing
 // reaches are kept: they may be what an unresolved jump goes to, and every instruction belongs to exactly one block.
 //
-// A call ends its block and goes on to the next one when it returns. Where control leaves the function (a return, a
-// jump or fall into other code, the program's end, a jump to who knows where) the block says so in `exit`. After a jump
+// A call ends its block and goes on to the next one when it returns. A call of a function that never returns, and a
+// last instruction with nothing behind it, have no successor: compilers leave nothing behind a call that does not
+// return, or behind a trap, not even an s_endpgm. Where control leaves the function (a return, a jump or fall into
+// other code, the program's end, a jump to who knows where) the block says so in `exit`. After a jump
 // with unknown targets anything may happen, so those who follow edges must take everything for possible there; blocks
 // whose address the function itself forms are kept as possible targets of it (edges of kind Indirect).
 #pragma once
@@ -14,6 +16,7 @@
 #include "support/result.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -41,7 +44,8 @@ enum class Exit : uint8_t {
   End,      ///< s_endpgm
   Return,   ///< s_setpc_b64 to where the function was called from
   Tail,     ///< a branch, or s_setpc_b64 with a known address, to outside of the function: `exitTarget`
-  FallsOut, ///< the last instruction goes on behind the function's end: `exitTarget` is that address
+  FallsOut, ///< the last instruction goes on behind the function's end, at `exitTarget`
+  RunsOut,  ///< nothing follows: a call that never returns, or the last instruction with no code behind it
   Unknown,  ///< s_setpc_b64 to an unknown address, s_rfe_b64, s_cbranch_*_fork
 };
 std::string_view toString(Exit exit);
@@ -77,6 +81,11 @@ public:
   struct Context {
     bool kernel = true;                   ///< kernels have nowhere to return to
     const ScalarValues *values = nullptr; ///< of the same instructions
+    /// Whether a call of the function at an address may come back; without it, all may.
+    std::function<bool(uint64_t address)> mayReturn = {};
+    /// Where control goes behind the last instruction, if that goes on; nothing: there is no code. Without it: to the
+    /// address behind it.
+    std::function<std::optional<uint64_t>(const Instr &last)> behind = {};
   };
 
   /// Blocks of `instrs`, which are in ascending order of address and without holes; the first is the entry. The

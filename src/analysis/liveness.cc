@@ -131,6 +131,7 @@ LiveSets liveAtExit(const Block &block, const LivenessContext &context) {
   switch (block.exit) {
   case Exit::None:
   case Exit::End:
+  case Exit::RunsOut:
     return {};
   case Exit::Return:
     return liveAtReturn(context);
@@ -290,6 +291,7 @@ Transfer summarize(const Cfg &cfg, const LivenessContext &context) {
     switch (block.exit) {
     case Exit::None:
     case Exit::End:
+    case Exit::RunsOut:
       break;
     case Exit::Return:
       total = Transfer::identity();

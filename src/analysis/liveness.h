@@ -23,7 +23,8 @@
 // Not followed: s_setvskip (gfx8, gfx9), which no compiler uses. With it, everything is live in the whole function.
 //
 // At a call: the callee's summary where there is one, everything live where not. Where a function returns: what the
-// context says, or everything. At s_endpgm nothing is live. After a jump to who knows where: everything.
+// context says, or everything. At s_endpgm, and where code runs out, nothing is live. After a jump to who knows where:
+// everything.
 //
 // What "dead" permits: a register that is in neither set may be overwritten in all lanes; one that is not in `active`
 // may be overwritten in the lanes that are active at that point. It says nothing about loads that are still on their

@@ -3,6 +3,7 @@
 #include "analysis/scalar_values.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace luthier::analysis {
 
@@ -23,10 +24,55 @@ std::optional<uint64_t> loadedAddress(const object::CodeObject &object, uint64_t
   }
 }
 
+/// What the space between functions is filled with. Waves run through s_nop; the other two stop them.
+enum class Filler : uint8_t { None, Nop, Stop };
+
+Filler fillerAt(const object::CodeObject &object, uint64_t address) {
+  constexpr uint32_t kNop = 0xbf80, kCodeEnd = 0xbf9f0000; // s_nop with any count; s_code_end
+  const auto bytes = object.bytesAt(address, sizeof(uint32_t));
+  if (!bytes)
+    return Filler::Stop; // nothing is there
+  uint32_t word = 0;
+  std::memcpy(&word, bytes->data(), sizeof word);
+  if (word == 0 || word == kCodeEnd)
+    return Filler::Stop;
+  return word >> 16 == kNop ? Filler::Nop : Filler::None;
+}
+
+/// Where control goes from the last instruction of a function, if that goes on; nothing: nowhere.
+///
+/// Behind a call or a trap there is only code if a function starts right there, and not behind LLVM's trap, which never
+/// comes back (AMDGPUUsage, "Trap Handler ABI"). Other instructions go on through s_nop, as the hardware does.
+std::optional<uint64_t> behindEnd(const object::CodeObject &object, const Instr &last) {
+  constexpr int64_t kDebugTrap = 3; // a debugger may go on behind it, and without one it does nothing
+  const bool trap = last.opcode() == Opcode::S_TRAP;
+  const bool debugTrap = std::ranges::any_of(last.operands(), [](const Operand &operand) {
+    return operand.kind != OperandKind::Register && (operand.value & 0xff) == kDebugTrap;
+  });
+  const auto starts = [&](uint64_t address) {
+    const object::Symbol *symbol = object.functionAt(address);
+    return symbol && symbol->address == address;
+  };
+  uint64_t address = last.end();
+  if (trap && !debugTrap)
+    return {};
+  if (trap || last.is(Property::Call))
+    return starts(address) ? std::optional(address) : std::nullopt;
+  while (!object.functionAt(address)) {
+    const Filler filler = fillerAt(object, address);
+    if (filler == Filler::Stop)
+      return {};
+    if (filler == Filler::None)
+      return last.end(); // code that no symbol names
+    address += sizeof(uint32_t);
+  }
+  return address;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const object::CodeObject &object,
-                                                   const object::Symbol &symbol, const Clobbers &clobbers) {
+                                                   const object::Symbol &symbol, const Callees &callees) {
   std::unique_ptr<Function> function(new Function);
   function->symbol_ = &symbol;
   const auto bytes = LUTHIER_TRY(object.code(symbol));
@@ -37,15 +83,20 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
 
   const bool kernel = function->isKernel();
   const auto instrs = function->code_.instrs();
-  function->cfg_ = Cfg::build(instrs, {.kernel = kernel});
+  Cfg::Context flow{.kernel = kernel,
+                    .values = nullptr,
+                    .mayReturn = callees.mayReturn,
+                    .behind = [&object](const Instr &last) { return behindEnd(object, last); }};
+  function->cfg_ = Cfg::build(instrs, flow);
   if (!ScalarValues::needed(instrs))
     return function;
 
   // Jumps that are resolved add edges, and edges may take knowledge away again; rounds end when they agree.
   const ScalarValues::Context context{.kernel = kernel,
                                       .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); },
-                                      .clobbers = clobbers};
+                                      .clobbers = callees.clobbers};
   ScalarValues values;
+  flow.values = &values;
   for (int round = 0;; ++round) {
     ScalarValues next = ScalarValues::compute(function->cfg_, context);
     next.addSeen(values);
@@ -55,10 +106,11 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
     if (same)
       break;
     if (round == 8) { // they never will: nothing is known then
-      function->cfg_ = Cfg::build(instrs, {.kernel = kernel});
+      flow.values = nullptr;
+      function->cfg_ = Cfg::build(instrs, flow);
       break;
     }
-    function->cfg_ = Cfg::build(instrs, {.kernel = kernel, .values = &values});
+    function->cfg_ = Cfg::build(instrs, flow);
   }
   function->addresses_.assign(values.taken().begin(), values.taken().end());
   function->slots_.assign(values.slots().begin(), values.slots().end());
@@ -97,10 +149,9 @@ Result<const Function *> Program::function(const object::Symbol &symbol) {
   if (const auto found = decoded_.find(&symbol); found != decoded_.end())
     return found->second.get();
   isa::Decoder &decoder = *LUTHIER_TRY(this->decoder(symbol));
-  // Decoding may ask for callees, which are put into the map meanwhile.
-  auto function =
-      LUTHIER_TRY(Function::decode(decoder, *object_, symbol, [this](uint64_t address) { return clobbers(address); }));
-  return (decoded_[&symbol] = std::move(function)).get();
+  // Decoding may ask for callees, which are put into the map meanwhile; if they call this one, it is there already.
+  auto function = LUTHIER_TRY(Function::decode(decoder, *object_, symbol, callees()));
+  return decoded_.try_emplace(&symbol, std::move(function)).first->second.get();
 }
 
 const RegSet *Program::clobbers(uint64_t address) {
@@ -134,11 +185,30 @@ const RegSet *Program::findClobbers(const object::Symbol &symbol, Written &writt
     known &= block.call != CallKind::Indirect && block.exit != Exit::Unknown;
     if (block.call == CallKind::Direct)
       addCallee(block.callTarget);
-    if (block.exit == Exit::Tail || block.exit == Exit::FallsOut)
+    if (block.exit == Exit::Tail || (block.exit == Exit::FallsOut && block.reachable))
       addCallee(block.exitTarget);
   }
   written.done = known;
   return known ? &written.regs : nullptr;
+}
+
+bool Program::mayReturn(uint64_t address) {
+  const object::Symbol *symbol = startingAt(address);
+  if (!symbol || depth_ == kMaxCallDepth)
+    return true;
+  const auto [entry, added] = mayReturn_.try_emplace(address, true);
+  if (!added)
+    return entry->second;
+  ++depth_;
+  const auto function = this->function(*symbol);
+  if (function)
+    entry->second = std::ranges::any_of((*function)->cfg().blocks(), [this](const Block &block) {
+      const bool leaves = block.exit == Exit::Tail || block.exit == Exit::FallsOut;
+      return block.reachable &&
+             (block.exit == Exit::Return || block.exit == Exit::Unknown || (leaves && mayReturn(block.exitTarget)));
+    });
+  --depth_;
+  return entry->second;
 }
 
 const object::Symbol *Program::startingAt(uint64_t address) const {

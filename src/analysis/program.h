@@ -20,14 +20,17 @@ namespace luthier::analysis {
 /// this process is not for a file to decide about.
 inline constexpr unsigned kMaxCallDepth = 200;
 
-/// What a call of the function at an address may write; null where unknown.
-using Clobbers = std::function<const RegSet *(uint64_t address)>;
+/// What is known about calls of other functions, by address. They resolve jumps behind calls.
+struct Callees {
+  std::function<const RegSet *(uint64_t address)> clobbers = {}; ///< what a call may write; null where unknown
+  std::function<bool(uint64_t address)> mayReturn = {};          ///< false: a call never comes back
+};
 
 class Function {
 public:
-  /// The object must outlive the function. `clobbers` helps to resolve calls behind calls.
+  /// The object must outlive the function.
   static Result<std::unique_ptr<Function>> decode(isa::Decoder &decoder, const object::CodeObject &object,
-                                                  const object::Symbol &symbol, const Clobbers &clobbers = {});
+                                                  const object::Symbol &symbol, const Callees &callees = {});
   Function(const Function &) = delete;
   Function &operator=(const Function &) = delete;
 
@@ -67,6 +70,14 @@ public:
   /// What a call of the function that starts at the address may write, its callees included. Null where no function
   /// starts there, or while it is being found out (recursion).
   const RegSet *clobbers(uint64_t address);
+  /// Whether a call of the function that starts at the address may come back: false where no path leads to a return,
+  /// or out of what is known. True where no function starts there, and while it is being found out (recursion).
+  bool mayReturn(uint64_t address);
+  /// For Function::decode; refers to this object.
+  Callees callees() {
+    return {.clobbers = [this](uint64_t address) { return clobbers(address); },
+            .mayReturn = [this](uint64_t address) { return mayReturn(address); }};
+  }
 
 private:
   struct Written {
@@ -80,6 +91,7 @@ private:
   std::vector<const object::Symbol *> functions_;
   std::map<const object::Symbol *, std::unique_ptr<Function>> decoded_;
   std::map<uint64_t, Written> written_;
+  std::map<uint64_t, bool> mayReturn_;
   unsigned depth_ = 0;
 };
 

@@ -92,8 +92,7 @@ private:
     for (const object::Symbol *symbol : symbols) {
       isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
       // Not kept: a library has more functions than memory should hold at once.
-      const auto function = LUTHIER_TRY(analysis::Function::decode(
-          decoder, object, *symbol, [&](uint64_t address) { return program->clobbers(address); }));
+      const auto function = LUTHIER_TRY(analysis::Function::decode(decoder, object, *symbol, program->callees()));
       if (options_.summary) {
         LUTHIER_TRY(measure(object, *function, summaries, callWaits));
         continue;

@@ -55,6 +55,9 @@ std::string Listing::remark(const Block &block) const {
   case Exit::FallsOut:
     text += (text.empty() ? "" : ", ") + std::string("falls into ") + place(block.exitTarget);
     break;
+  case Exit::RunsOut:
+    text += (text.empty() ? "" : ", ") + std::string("nothing follows");
+    break;
   case Exit::Unknown:
     text += (text.empty() ? "" : ", ") + std::string("goes to an unknown place");
     break;

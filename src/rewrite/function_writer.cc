@@ -176,15 +176,30 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
       if (const auto on = points_.edges.find({number, edge.to}); on != points_.edges.end() && liveness_)
         insert(on->second, cfg_.terminator(block), {liveness_->atStart(edge.to), waits_->atStart(edge.to)},
                cfg_.blocks()[edge.to].first);
-  if (block.exit == Exit::FallsOut) {
+  return number + 1 == cfg_.blocks().size() ? writeEnd(block) : Result<void>();
+}
+
+/// Behind the last block: other code follows here than in the original.
+Result<void> FunctionWriter::writeEnd(const Block &block) {
+  const Instr &last = cfg_.terminator(block);
+  CodeSequence code;
+  if (block.exit == Exit::FallsOut && block.reachable) {
     const auto next = context_.entryOf(block.exitTarget);
     if (!next)
       return makeError("{} goes on behind its end, at {:#x}, where no function starts", function_.symbol().name,
                        block.exitTarget);
     flush();
-    CodeSequence code;
     context_.glue.add(code, GlueOp::Branch);
-    context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, cfg_.terminator(block).address());
+    context_.layout.addBranch(code.bytes(), *next, Kind::Replacement, last.address());
+  } else if (block.exit == Exit::Unknown && last.target()) {
+    return makeError("{} ends in a {} that leaves it both ways, which is not supported", function_.symbol().name,
+                     last.mnemonic());
+  } else if (block.exit == Exit::FallsOut || block.exit == Exit::RunsOut ||
+             (block.exit == Exit::Tail && last.is(Property::Conditional))) {
+    // No wave gets here. One that does all the same ends, and does not run into code that is not its own.
+    flush();
+    context_.glue.add(code, GlueOp::EndProgram);
+    context_.layout.add(code.bytes(), Kind::Replacement, last.address());
   }
   return {};
 }

@@ -53,6 +53,7 @@ private:
   Result<void> writeInstr(uint32_t index);
   Result<void> writeBranch(uint32_t index, const analysis::Block &block);
   Result<void> writeIndirect(const Instr &instr, const analysis::Block &block, bool call);
+  Result<void> writeEnd(const analysis::Block &block);
   Result<void> writeStubs();
   void writeGetPc(const Instr &instr);
   void writeGap(const Instr &instr);

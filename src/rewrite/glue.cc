@@ -59,6 +59,7 @@ constexpr Row kRows[] = {
     {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, 9, 9},
     {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, 9, 9},
     {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4", nullptr},
+    {GlueOp::EndProgram, "s_endpgm", nullptr},
     {GlueOp::ExtractY, "v_bfe_u32 v2, v4, 10, 10", nullptr},
     {GlueOp::ExtractZ, "v_bfe_u32 v2, v4, 20, 10", nullptr},
 };

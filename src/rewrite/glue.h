@@ -53,6 +53,7 @@ enum class GlueOp : uint8_t {
   FlatScratchLow,
   FlatScratchHigh,
   AndLiteral,
+  EndProgram,
   ExtractY,
   ExtractZ,
   Count,

@@ -30,7 +30,8 @@ Result<Rewriter::Impl::PerWaveSize *> Rewriter::Impl::forWaveSize(unsigned waveS
 Result<std::vector<const analysis::Function *>> Rewriter::Impl::functionsOf(const object::Symbol &kernel) {
   std::vector<const analysis::Function *> result = {LUTHIER_TRY(program->function(kernel))};
   const bool alone = std::ranges::all_of(result[0]->cfg().blocks(), [](const analysis::Block &block) {
-    return block.call == CallKind::None && (block.exit == Exit::None || block.exit == Exit::End);
+    return block.call == CallKind::None &&
+           (block.exit == Exit::None || block.exit == Exit::End || block.exit == Exit::RunsOut);
   });
   if (alone)
     return result;

@@ -234,6 +234,7 @@ TEST(Verify, FindsWhatIsBroken) {
       {"a block is too short", [](Cfg &c) { --CfgPeer::blocks(c)[2].count; }},
       {"a block is too long", [](Cfg &c) { ++CfgPeer::blocks(c)[0].count; }},
       {"an end is none", [](Cfg &c) { CfgPeer::blocks(c)[2].exit = Exit::None; }},
+      {"code runs out before its end", [](Cfg &c) { CfgPeer::blocks(c)[1].exit = Exit::RunsOut; }},
       {"an exit that is none", [](Cfg &c) { CfgPeer::blocks(c)[1].exit = Exit::Return; }},
       {"a call that is none", [](Cfg &c) { CfgPeer::blocks(c)[1].call = CallKind::Direct; }},
       {"an edge of the wrong kind", [](Cfg &c) { CfgPeer::edges(c)[0].kind = EdgeKind::Taken; }},

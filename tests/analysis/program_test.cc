@@ -251,6 +251,81 @@ TEST(HostileFunctions, DepthAndEdgesAreBounded) {
   EXPECT_TRUE(jumps.blocks()[1].addressTaken);
 }
 
+class NeverReturns : public ::testing::Test {
+protected:
+  const Block &last(std::string_view name) const { return loaded_.cfg(name).blocks().back(); }
+  bool mayReturn(std::string_view name) const { return loaded_.program->mayReturn(loaded_.symbol(name).address); }
+  const Transfer &summary(std::string_view name) { return *summaries_.at(loaded_.symbol(name).address); }
+
+  Loaded loaded_{std::string(ANALYSIS_TEST_FILES) + "/never_returns.co"};
+  CallSummaries summaries_{*loaded_.program};
+};
+
+TEST_F(NeverReturns, EveryBlockIsRight) {
+  for (const CallNode &node : loaded_.graph->nodes()) {
+    const auto fine = verify(node.function->cfg());
+    EXPECT_TRUE(fine) << node.symbol->name << ": " << fine.error().message();
+  }
+}
+
+TEST_F(NeverReturns, CodeRunsOut) {
+  for (const char *name : {"traps", "ends_in_call", "ends_in_call_before_function", "ends_in_trap",
+                           "ends_in_conditional", "ends_in_nothing"}) {
+    EXPECT_EQ(last(name).exit, Exit::RunsOut) << name;
+    EXPECT_EQ(loaded_.node(name).hasUnknown, false) << name;
+  }
+  EXPECT_EQ(last("ends_in_conditional").successorCount, 1u); // back to its start
+  // Where code does follow.
+  EXPECT_EQ(last("debug_traps").exit, Exit::FallsOut);
+  EXPECT_THAT(loaded_.calls("debug_traps"), ElementsAre("tail behind_debug_trap"));
+  EXPECT_THAT(loaded_.calls("ends_in_nops"), ElementsAre("tail behind_nops"));
+  EXPECT_EQ(last("unnamed_code_follows").exit, Exit::FallsOut);
+  EXPECT_TRUE(loaded_.node("unnamed_code_follows").hasUnknown);
+}
+
+TEST_F(NeverReturns, FunctionsThatDoNotComeBack) {
+  for (const char *name :
+       {"traps", "loops", "ends_in_call", "ends_in_call_before_function", "tails_into_loops", "ends_in_trap"})
+    EXPECT_FALSE(mayReturn(name)) << name;
+  for (const char *name : {"debug_traps", "behind_call", "checks", "maybe_tails"})
+    EXPECT_TRUE(mayReturn(name)) << name;
+  EXPECT_TRUE(loaded_.program->mayReturn(4)); // no function starts there
+  // A recursion without end is not seen through, and comes to an end itself.
+  EXPECT_TRUE(verify(loaded_.cfg("itself")));
+  EXPECT_THAT(loaded_.reachable("calls_checks"), ElementsAre("calls_checks", "checks", "ends_in_call", "traps"));
+}
+
+TEST_F(NeverReturns, CallsOfThemHaveNoSuccessor) {
+  const Cfg &cfg = loaded_.cfg("checks");
+  ASSERT_EQ(cfg.blocks().size(), 3u);
+  EXPECT_EQ(cfg.blocks()[1].call, CallKind::Direct);
+  EXPECT_EQ(cfg.blocks()[1].exit, Exit::RunsOut);
+  EXPECT_EQ(cfg.blocks()[1].successorCount, 0u);
+  EXPECT_EQ(cfg.blocks()[2].predecessorCount, 1u);
+  EXPECT_EQ(cfg.blocks()[2].exit, Exit::Return); // s[30:31] are as they came in on the only way there is
+  EXPECT_FALSE(loaded_.node("calls_checks").reachesUnknown);
+}
+
+TEST_F(NeverReturns, NothingIsLiveWhereCodeRunsOut) {
+  const auto liveness = ProgramLiveness::compute(*loaded_.program, *loaded_.graph, loaded_.symbol("calls_checks"));
+  ASSERT_TRUE(liveness) << liveness.error().message();
+  const Liveness &checks = *liveness->of(loaded_.symbol("checks"));
+  // On the way to the call only what the callee needs, not what the rest of the function or its caller does.
+  EXPECT_EQ(where(checks.atStart(1), vgpr(6)), "A");
+  EXPECT_EQ(where(checks.atStart(1), vgpr(4)), "-");
+  EXPECT_EQ(where(checks.atStart(1), vgpr(10)), "-");
+  EXPECT_EQ(where(checks.atStart(1), sgpr(30)), "-");
+  EXPECT_EQ(where(checks.atStart(2), vgpr(4)), "A");
+  EXPECT_EQ(where(checks.atStart(2), vgpr(10)), "A"); // the caller's
+  EXPECT_EQ(where(checks.atStart(0), vgpr(10)), "A");
+  const Liveness &traps = *liveness->of(loaded_.symbol("traps"));
+  EXPECT_EQ(where(traps.atStart(0), vgpr(0)), "A");
+  EXPECT_EQ(where(traps.atStart(0), vgpr(10)), "-");
+  EXPECT_EQ(where(traps.atStart(0), sgpr(0)), "AI"); // what the trap handler finds the queue in
+  EXPECT_TRUE(summary("traps")(LiveSets::everything()).active.contains(sgpr(0)));
+  EXPECT_FALSE(summary("traps")(LiveSets::everything()).active.contains(vgpr(4)));
+}
+
 TEST(CompiledFunctions, CallGraph) {
   const Loaded loaded(std::string(ANALYSIS_TEST_FILES) + "/compiled.co");
   EXPECT_THAT(loaded.calls("calls_helper"), ElementsAre("call helper", "call helper"));

@@ -161,3 +161,50 @@ kernel leaves
   global_store_dword v1, v2, s[8:9]
   s_endpgm
 descriptor leaves
+
+// A check as compilers write assertions: what fails calls a function that never returns, with nothing behind the call,
+// and the return address is lost only on that way. Workgroup 2 fails where the input is as `fail` says.
+function die
+  v_mov_b32_e32 v2, 77
+  global_store_dword v1, v2, s[8:9] offset:2048
+  s_trap 2
+.size die, .-die
+function fatal
+  v_mov_b32_e32 v3, 0
+  call die
+.size fatal, .-fatal
+function check
+  s_cmp_lg_u32 s2, s20
+  s_cbranch_scc1 1f
+  call fatal
+1:
+  v_add_u32_e32 v2, 5, v2
+  s_setpc_b64 s[30:31]
+.size check, .-check
+
+.macro checked name, fail
+kernel \name
+  begin
+  s_movk_i32 s20, \fail
+  v_mov_b32_e32 v2, v0
+  call check
+  s_cmp_eq_u32 s2, s20
+  s_cbranch_scc1 1f
+  v_lshl_add_u32 v1, s2, 8, v1
+  global_store_dword v1, v2, s[8:9]
+  s_endpgm
+1:
+  call fatal
+descriptor \name
+.endm
+checked checkHolds, 1000
+checked checkFails, 2
+
+// Nothing is behind the call, which returns all the same: `helper` is what would come next in a copy.
+kernel endsInCall
+  begin
+  s_movk_i32 s33, 0
+  v_mov_b32_e32 v2, v0
+  global_store_dword v1, v2, s[8:9]
+  call helper
+descriptor endsInCall

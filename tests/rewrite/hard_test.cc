@@ -141,7 +141,7 @@ TEST_F(HardTest, GrowsBeyondReach) {
 TEST_F(HardTest, CodeThatKnowsWhereItIs) {
   Subject calls(CALL_KERNELS), compiled(HARD_COMPILED);
   for (const char *hook : {"countLane", "hostileLane", "hostileWave"}) {
-    for (const char *kernel : {"calls", "pointers", "jumps", "recursion", "leaves"}) {
+    for (const char *kernel : {"calls", "pointers", "jumps", "recursion", "leaves", "checkHolds"}) {
       SCOPED_TRACE(fmt::format("{} in {}", hook, kernel));
       expectTransparent(calls, kernel, every(calls, kernel, hook), {.grid = {256}, .workgroup = {64}});
     }
@@ -150,6 +150,36 @@ TEST_F(HardTest, CodeThatKnowsWhereItIs) {
       expectTransparent(compiled, kernel, every(compiled, kernel, hook, 3));
     }
   }
+}
+
+/// Code runs out behind calls of functions that never return, and behind traps. A wave that gets there traps as in the
+/// original; the others go on.
+TEST_F(HardTest, FunctionsThatNeverReturn) {
+  Subject subject(CALL_KERNELS);
+  const RunOptions options{.grid = {256}, .workgroup = {64}};
+  const Outcome original = machine_.run(subject.file.bytes, "checkFails", options);
+  EXPECT_THAT(original.error, testing::HasSubstr("s_trap"));
+  for (const char *hook : {"countLane", "hostileLane", "hostileWave"}) {
+    SCOPED_TRACE(hook);
+    const Rewrite rewrite = subject.rewrite("checkFails", every(subject, "checkFails", hook));
+    EXPECT_EQ(rewrite.openCalls, 0u); // also the return behind the call that never comes back is one
+    const Outcome outcome =
+        machine_.run(must(emitMerged(subject.file.object, {&rewrite.variant, 1})), "checkFails", options);
+    EXPECT_THAT(outcome.error, testing::HasSubstr("s_trap"));
+    EXPECT_EQ(outcome.out[512], 77u); // what the function does before it traps
+  }
+}
+
+/// A wave that comes back where nothing follows must not run into what the layout has put there.
+TEST_F(HardTest, NothingFollows) {
+  Subject subject(CALL_KERNELS);
+  const Rewrite rewrite = subject.rewrite("endsInCall", every(subject, "endsInCall", "countWave"));
+  ASSERT_EQ(rewrite.variant.functions.size(), 2u); // the copy of the function that it calls comes next
+  const Outcome outcome = machine_.run(must(emitMerged(subject.file.object, {&rewrite.variant, 1})), "endsInCall");
+  EXPECT_EQ(outcome.error, "");
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    ASSERT_EQ(outcome.out[lane], lane);
+  EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), subject.instrs("endsInCall").size() + 5); // once through helper
 }
 
 /// Both kernels call it, each with hooks of its own, in one file.
