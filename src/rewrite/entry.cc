@@ -78,7 +78,7 @@ Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor 
       enable(bits::dispatchId, 2);
       break;
     }
-  if (needs_.launchBlocks && blocksInArguments_)
+  if (needs_.launchBlocks && blocksInSegment_)
     enable(bits::kernargPtr, 2);
   if (spill) {
     object::rsrc2::privateSegment.set(d.rsrc2, 1);
@@ -91,20 +91,25 @@ Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor 
   return d;
 }
 
-Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescriptor &descriptor, uint32_t kernargBytes,
-                          const EntryNeeds &needs, bool blocksInArguments, RegisterPool &pool) {
+Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescriptor &descriptor,
+                          const EntryNeeds &needs, bool blocksInSegment, RegisterPool &pool) {
   Entry entry;
   entry.target_ = &target;
   entry.needs_ = needs;
-  entry.blocksInArguments_ = blocksInArguments;
-  entry.blockOffset_ = (kernargBytes + 7) & ~7u;
-  // Reserved registers must not be among those that the wave is given at its start, whatever gets enabled.
+  entry.blocksInSegment_ = blocksInSegment;
+  // Reserved registers must not be among those that the wave is given at its start, whatever gets enabled: scratch
+  // needs three more.
+  constexpr unsigned kForScratch = 3;
   const auto widest = LUTHIER_TRY(entry.extended(descriptor, false));
-  const unsigned least = widest.initialSgprs(target).total + 3;
+  const unsigned least = widest.initialSgprs(target).total + kForScratch;
+  RegSet reserved;
+  bool lanes = false;
   const auto scalars = [&](unsigned count, std::string_view what) -> Result<Home> {
     const Home home = pool.reserveScalars(count, least);
     if (home.empty())
       return makeError("no registers are left for {}", what);
+    reserved.insert(home.regs);
+    lanes |= home.lanes;
     return home;
   };
   if (needs.waveRegisters)
@@ -121,18 +126,29 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
     const unsigned count = isLaunchArgument(value) ? 2 : widest.initialSgprs(target)[sgprOf(value)].count;
     entry.values_[value] = LUTHIER_TRY(scalars(count, "a launch value"));
   }
+  // What the kernel has in other registers at its start is not yet of interest to anybody.
+  if (lanes || entry.segment().bytes) {
+    RegRange spare{sgpr((least + 1) & ~1u), 2};
+    while (reserved.containsAny(spare))
+      spare.first = spare.first + 2;
+    entry.spare_ = spare.first;
+    pool.use(spare);
+  }
   return entry;
 }
 
-std::vector<LaunchArgument> Entry::launchArguments() const {
-  std::vector<LaunchArgument> arguments;
-  uint32_t offset = blockOffset_ + (blocksInArguments_ ? 8 * needs_.launchBlocks : 0);
+LaunchSegment Entry::segment() const {
+  LaunchSegment segment;
+  segment.blocks = LaunchSegment::kOriginal + 8;
+  uint32_t offset = segment.blocks + (blocksInSegment_ ? 8 * needs_.launchBlocks : 0);
   for (LaunchValue value : needs_.values)
     if (isLaunchArgument(value)) {
-      arguments.push_back({value, offset});
+      segment.arguments.push_back({value, offset});
       offset += 8;
     }
-  return arguments;
+  if (offset != segment.blocks)
+    segment.bytes = offset;
+  return segment;
 }
 
 Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
@@ -144,6 +160,8 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     return code;
   descriptor = LUTHIER_TRY(extended(original, spill));
   const object::InitialSgprs was = original.initialSgprs(*target_), is = descriptor.initialSgprs(*target_);
+  const LaunchSegment segment = this->segment();
+  const Reg kernarg = sgpr(is[InitialSgpr::KernargSegmentPtr].first);
 
   // To where a value is kept; the scalar registers behind those that the wave was given are free here.
   const auto keep = [&](const Home &home, unsigned dword, Reg from) {
@@ -152,37 +170,40 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     else
       glue.add(code, GlueOp::MoveScalar, home.regs.first + dword, from);
   };
-  const Reg spare = sgpr((is.total + 1u) & ~1u);
+  const auto load = [&](const Home &home, uint32_t offset) {
+    glue.loadPair(code, home.lanes ? spare_ : home.regs.first, kernarg, offset);
+    if (home.lanes)
+      glue.add(code, GlueOp::WaitScalar);
+    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+      keep(home, half, spare_ + half);
+  };
+  for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
+    const Home home = launchBlock(n);
+    if (blocksInSegment_) {
+      load(home, segment.blocks + 8 * n);
+      continue;
+    }
+    for (unsigned half = 0; half < 2; ++half) {
+      glue.literal(code, (home.lanes ? spare_ : home.regs.first) + half, 0);
+      literals_.push_back({code.size() - 4, n, half == 1});
+    }
+    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+      keep(home, half, spare_ + half);
+  }
+  for (const LaunchArgument &argument : segment.arguments)
+    load(valueOf(argument.value), argument.offset);
+  if (segment.bytes) {
+    // From here on the pair is what the application gave, for hooks too. Not loaded over itself: with XNACK a load may
+    // be done again, from the address that it started with.
+    glue.loadPair(code, spare_, kernarg, LaunchSegment::kOriginal);
+    glue.add(code, GlueOp::WaitScalar);
+    for (unsigned half = 0; half < 2; ++half)
+      glue.add(code, GlueOp::MoveScalar, kernarg + half, spare_ + half);
+  }
   for (const auto &[value, home] : values_)
     if (!isWorkitemId(value) && !isLaunchArgument(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
-  bool loads = false;
-  const auto load = [&](const Home &home, uint32_t offset) {
-    glue.loadPair(code, home.lanes ? spare : home.regs.first, sgpr(is[InitialSgpr::KernargSegmentPtr].first), offset);
-    loads = !home.lanes;
-    if (home.lanes)
-      glue.add(code, GlueOp::WaitScalar);
-    for (unsigned half = 0; half < 2 && home.lanes; ++half)
-      keep(home, half, spare + half);
-  };
-  for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
-    const Home home = launchBlock(n);
-    if (blocksInArguments_) {
-      load(home, blockOffset_ + 8 * n);
-      continue;
-    }
-    for (unsigned half = 0; half < 2; ++half) {
-      glue.literal(code, (home.lanes ? spare : home.regs.first) + half, 0);
-      literals_.push_back({code.size() - 4, n, half == 1});
-    }
-    for (unsigned half = 0; half < 2 && home.lanes; ++half)
-      keep(home, half, spare + half);
-  }
-  for (const LaunchArgument &argument : launchArguments())
-    load(valueOf(argument.value), argument.offset);
-  if (loads)
-    glue.add(code, GlueOp::WaitScalar); // also before the pointer is moved away under the load
   if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {
     const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
     glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
@@ -209,10 +230,10 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   if (target_->packedWorkitemIds && descriptor.workitemIds() != original.workitemIds())
     glue.addLiteral(code, GlueOp::AndLiteral, vgpr(0), original.workitemIds() ? 0xfffff : 0x3ff, vgpr(0));
   if (wave_.lanes && needs_.waveRegisters)
-    glue.constant(code, spare, 0);
+    glue.constant(code, spare_, 0);
   for (unsigned n = 0; n < needs_.waveRegisters; ++n)
     if (wave_.lanes)
-      keep(wave_, n, spare);
+      keep(wave_, n, spare_);
     else
       glue.constant(code, wave_.regs.first + n, 0);
   return code;

@@ -3,6 +3,11 @@
 //
 // Asking the hardware for more values at the start moves those that the kernel already got; the code here moves them
 // back, so that the kernel finds its registers as it expects them.
+//
+// What only whoever launches the kernel can know comes in a segment that stands in for the kernel's arguments: first
+// the address of those, then the addresses of per-launch variables, then values of the launch. The code here fetches
+// all of it and gives the kernel the address of its own arguments. Nobody reads or copies these on the host: they may
+// be written after the packet was, by another kernel too, and may be where the host cannot look.
 #pragma once
 
 #include "hook/fragment.h"
@@ -26,13 +31,12 @@ class Entry {
 public:
   /// Reserves registers for what is needed. An error names what there is no room for.
   static Result<Entry> plan(const isa::Target &target, const object::KernelDescriptor &descriptor,
-                            uint32_t kernargBytes, const EntryNeeds &needs, bool blocksInArguments, RegisterPool &pool);
+                            const EntryNeeds &needs, bool blocksInSegment, RegisterPool &pool);
 
   Home valueOf(hook::LaunchValue value) const { return values_.at(value); }
   Home waveRegisters() const { return wave_; }
   Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
-  uint32_t launchBlockOffset() const { return blockOffset_; }
-  std::vector<LaunchArgument> launchArguments() const; ///< behind the blocks
+  LaunchSegment segment() const;
 
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
   Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const;
@@ -50,10 +54,10 @@ private:
 
   const isa::Target *target_ = nullptr;
   EntryNeeds needs_;
-  bool blocksInArguments_ = true;
+  bool blocksInSegment_ = true;
   std::map<hook::LaunchValue, Home> values_;
   Home wave_, blocks_;
-  uint32_t blockOffset_ = 0;
+  Reg spare_ = Reg::S0; ///< of two behind those that the wave is given: free in this code
   mutable std::vector<BlockLiteral> literals_;
 };
 

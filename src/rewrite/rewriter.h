@@ -94,7 +94,7 @@ struct Rewrite {
 
 /// Where PerLaunch variables are.
 enum class LaunchBlocks : uint8_t {
-  Arguments, ///< behind the kernel's arguments, whoever launches it puts the addresses (Variant::launchBlocks)
+  Segment,   ///< whoever launches the kernel puts their addresses into a segment (Variant::segment)
   Variables, ///< one copy for all launches, as variables: for files that are launched by nobody who knows of them
 };
 
@@ -103,7 +103,7 @@ class Rewriter {
 public:
   /// Object and compiler must outlive it.
   static Result<std::unique_ptr<Rewriter>> create(const object::CodeObject &object, hook::FragmentCompiler &compiler,
-                                                  LaunchBlocks blocks = LaunchBlocks::Arguments);
+                                                  LaunchBlocks blocks = LaunchBlocks::Segment);
   ~Rewriter();
 
   Result<Rewrite> rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions);

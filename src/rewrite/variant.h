@@ -59,10 +59,18 @@ struct UsedVariable {
   bool operator==(const UsedVariable &) const = default;
 };
 
-/// A value of the launch that the code expects at this offset of the kernel's arguments, in 64 bits.
+/// A value of the launch that the code expects at this offset, in 64 bits.
 struct LaunchArgument {
   LaunchValue value;
   uint32_t offset;
+};
+
+/// What the packet's kernarg_address must point to, if the code needs it: made for each launch.
+struct LaunchSegment {
+  static constexpr uint32_t kOriginal = 0;    ///< offset of the kernarg_address that the application gave
+  uint32_t bytes = 0;                         ///< 0: none is needed, the packet keeps its own
+  uint32_t blocks = 0;                        ///< offset of the addresses of launch blocks, 8 bytes each
+  std::vector<LaunchArgument> arguments = {}; ///< behind those
 };
 
 struct Resources {
@@ -87,13 +95,12 @@ struct Variant {
   object::KernelMetadata metadata;
   Resources before, after;
   /// Work-items of the largest workgroup that finds room for its registers on a compute unit. Smaller than the kernel's
-  /// own limit only if the rewriter was told that whoever launches it looks here (LaunchBlocks::Arguments).
+  /// own limit only if the rewriter was told that whoever launches it looks here (LaunchBlocks::Segment).
   uint32_t largestWorkgroup = 0;
-  /// Modules whose PerLaunch variables the code reaches through pointers behind the kernel's arguments, one after the
-  /// other from this offset on. None if the rewriter was told to use variables instead.
+  /// Modules whose PerLaunch variables the code reaches through pointers in the launch segment, in this order. None if
+  /// the rewriter was told to use variables instead.
   std::vector<std::shared_ptr<const hook::HookModule>> launchBlocks;
-  uint32_t launchBlockOffset = 0;
-  std::vector<LaunchArgument> launchArguments; ///< behind those
+  LaunchSegment segment;
 };
 
 } // namespace luthier::rewrite

@@ -56,7 +56,7 @@ Result<void> VariantBuilder::prepareInsertions() {
         }
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
-        if (rewriter_.blocks != LaunchBlocks::Arguments && needsRuntime(n))
+        if (rewriter_.blocks != LaunchBlocks::Segment && needsRuntime(n))
           return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
                            "answer without Luthier's runtime (luthier run)");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
@@ -155,8 +155,7 @@ Result<void> VariantBuilder::planEntry() {
   const auto attempt = [&]() -> Result<void> {
     *pool_ = untouched;
     entry_ =
-        LUTHIER_TRY(Entry::plan(target_, descriptor_, std::max(descriptor_.kernargSize, metadata_.kernargSegmentSize),
-                                entryNeeds(), rewriter_.blocks == LaunchBlocks::Arguments, *pool_));
+        LUTHIER_TRY(Entry::plan(target_, descriptor_, entryNeeds(), rewriter_.blocks == LaunchBlocks::Segment, *pool_));
     return {};
   };
   auto planned = attempt();
@@ -368,7 +367,7 @@ Result<Rewrite> VariantBuilder::build() {
   allocation_.registers |= used;
 
   LUTHIER_TRY(prepareInsertions());
-  const bool launcherKnows = rewriter_.blocks == LaunchBlocks::Arguments; // and looks at largestWorkgroup
+  const bool launcherKnows = rewriter_.blocks == LaunchBlocks::Segment; // and looks at largestWorkgroup
   pool_ = LUTHIER_TRY(
       RegisterPool::create(object_, kernel_, used, open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
   LUTHIER_TRY(planEntry());

@@ -82,22 +82,14 @@ Result<void> VariantBuilder::finish(Layout &body) {
   LUTHIER_TRY(descriptor.setVgprs(target_, vgprs));
   if (spills)
     descriptor.privateSegmentSize = spill_.base + spill_.slots * 4;
-  if (!blockModules_.empty() && rewriter_.blocks == LaunchBlocks::Arguments) {
+  if (rewriter_.blocks == LaunchBlocks::Segment)
     variant.launchBlocks = blockModules_;
-    variant.launchBlockOffset = entry_->launchBlockOffset();
-    descriptor.kernargSize = variant.launchBlockOffset + 8 * static_cast<uint32_t>(blockModules_.size());
-  }
-  variant.launchArguments = entry_->launchArguments();
-  if (!variant.launchArguments.empty())
-    descriptor.kernargSize = variant.launchArguments.back().offset + 8;
+  variant.segment = entry_->segment();
   if (plantedFault() == Fault::Descriptor)
     descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
-  if (descriptor.kernargSize > metadata_.kernargSegmentSize &&
-      (!variant.launchBlocks.empty() || !variant.launchArguments.empty()))
-    variant.metadata.kernargSegmentSize = descriptor.kernargSize;
   if (moreSgprs)
     variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
   variant.metadata.vgprCount =

@@ -60,18 +60,10 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   loaded->kernelObject = LUTHIER_TRY(symbol.kernelObject());
   loaded->largestWorkgroup = v.largestWorkgroup;
   loaded->moreScratch = v.after.scratch - v.before.scratch;
-  loaded->originalKernargBytes = v.before.kernarg;
-  if (const auto metadata = original.metadata())
-    if (const object::KernelMetadata *found = metadata->kernel(kernel->symbol->name))
-      loaded->originalKernargBytes = std::max(loaded->originalKernargBytes, found->kernargSegmentSize);
   loaded->blocks = v.launchBlocks;
-  loaded->blockOffset = v.launchBlockOffset;
-  loaded->kernargBytes = v.launchBlockOffset + 8 * static_cast<uint32_t>(v.launchBlocks.size());
-  loaded->arguments = v.launchArguments;
-  for (const rewrite::LaunchArgument &argument : v.launchArguments) {
-    loaded->kernargBytes = argument.offset + 8;
+  loaded->segment = v.segment;
+  for (const rewrite::LaunchArgument &argument : v.segment.arguments)
     loaded->callsHost |= argument.value == LaunchValue::HostcallBuffer;
-  }
   variant = std::move(loaded);
   account->instrumented = true;
   return {};

@@ -20,11 +20,9 @@ struct LoadedVariant {
   uint64_t kernelObject = 0;
   uint32_t moreScratch = 0;      ///< bytes per work-item beyond the original's
   uint32_t largestWorkgroup = 0; ///< work-items
-  uint32_t kernargBytes = 0, originalKernargBytes = 0;
-  uint32_t blockOffset = 0;
+  rewrite::LaunchSegment segment;
   std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
-  std::vector<rewrite::LaunchArgument> arguments;
-  bool callsHost = false; ///< its hooks do
+  bool callsHost = false;                                      ///< its hooks do
 
   ~LoadedVariant();
 };

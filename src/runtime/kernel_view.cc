@@ -42,7 +42,7 @@ Result<std::shared_ptr<ObjectView>> ObjectView::create(hsa::SharedCode code, hoo
   if (!object)
     return object.error();
   view->code = std::move(code);
-  view->rewriter = LUTHIER_TRY(rewrite::Rewriter::create(*object, compiler, rewrite::LaunchBlocks::Arguments));
+  view->rewriter = LUTHIER_TRY(rewrite::Rewriter::create(*object, compiler, rewrite::LaunchBlocks::Segment));
   return view;
 }
 

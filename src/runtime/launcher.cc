@@ -87,8 +87,8 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     return;
 
   // Memory first: when there is none, the packet must not have been changed.
-  if (!launch->blocks.empty() || !variant.arguments.empty()) {
-    if (const auto made = makeArguments(*launch, packet.kernarg_address, batch.queue); !made) {
+  if (variant.segment.bytes) {
+    if (const auto made = makeSegment(*launch, packet.kernarg_address, batch.queue); !made) {
       const LoadedTools::Lock lock(tools_);
       account_.fail(fmt::format("a launch of {} runs unmodified: {}", account.name, made.error().message()));
       return;
@@ -163,26 +163,25 @@ bool Launcher::wantedByTools(Launch::Impl &launch) {
   return wanted;
 }
 
-Result<void> Launcher::makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue) {
+/// What the kernel's entry reads in place of its arguments (rewrite/entry.h). These stay where they are, and nobody
+/// looks at them here: they may not be written yet.
+Result<void> Launcher::makeSegment(Launch::Impl &launch, const void *arguments, const hsa::QueueInfo &queue) {
   const InstrumentedKernel &kernel = *launch.kernel;
   const LoadedVariant &variant = *kernel.variant;
-  launch.kernarg = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Kernarg, variant.kernargBytes));
-  auto *arguments = launch.kernarg.as<std::byte>();
-  if (original && variant.originalKernargBytes)
-    memcpy(arguments, original, variant.originalKernargBytes);
+  launch.kernarg = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Kernarg, variant.segment.bytes));
+  auto *segment = launch.kernarg.as<std::byte>();
+  const auto put = [segment](uint32_t offset, uint64_t word) { memcpy(segment + offset, &word, sizeof word); };
+  put(rewrite::LaunchSegment::kOriginal, reinterpret_cast<uint64_t>(arguments));
   for (size_t n = 0; n < launch.blocks.size(); ++n) {
     Launch::Impl::Block &block = launch.blocks[n];
     block.memory = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Device, block.contents.size()));
     LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
-    const uint64_t address = block.memory.address();
-    memcpy(arguments + variant.blockOffset + 8 * n, &address, sizeof address);
+    put(variant.segment.blocks + 8 * static_cast<uint32_t>(n), block.memory.address());
   }
-  for (const auto &[value, offset] : variant.arguments) {
-    const uint64_t word = value == LaunchValue::HostcallBuffer
-                              ? LUTHIER_TRY(calls_.launch(queue, launch.number, kernel.account->name))
-                              : launch.number;
-    memcpy(arguments + offset, &word, sizeof word);
-  }
+  for (const auto &[value, offset] : variant.segment.arguments)
+    put(offset, value == LaunchValue::HostcallBuffer
+                    ? LUTHIER_TRY(calls_.launch(queue, launch.number, kernel.account->name))
+                    : launch.number);
   return {};
 }
 

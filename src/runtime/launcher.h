@@ -45,8 +45,8 @@ private:
   /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
   bool hasRoomFor(const Launch::Impl &launch);
   bool wantedByTools(Launch::Impl &launch);
-  /// The kernel's arguments with those of the hooks behind them.
-  Result<void> makeArguments(Launch::Impl &launch, const void *original, const hsa::QueueInfo &queue);
+  /// What the entry of the instrumented kernel reads in place of the arguments.
+  Result<void> makeSegment(Launch::Impl &launch, const void *arguments, const hsa::QueueInfo &queue);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
 
   LoadedTools &tools_;

@@ -2,6 +2,8 @@
 // the launch are right in kernels that did not ask for them.
 #include "trace_fixture.h"
 
+#include <set>
+
 namespace luthier::rewrite::test {
 namespace {
 
@@ -126,6 +128,84 @@ TEST_F(PositionTest, VariablesOfAllKinds) {
       expectSame(machine_, subject_, subject_.rewritten("conditions", insertions), "conditions", options);
   EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), executed + (executed << 30));
   EXPECT_EQ(valueOf<uint64_t>(outcome, "launchTotal"), executed);
+}
+
+/// What the launcher knows comes in a segment of its own; the kernel, and hooks that ask for it, find the arguments
+/// where the application has put them.
+TEST_F(PositionTest, ArgumentsStayWhereTheyAre) {
+  Subject hard(HARD_KERNELS);
+  auto *arguments = must(machine_.gpu().allocate<uint64_t>(2));
+  auto *block = must(machine_.gpu().allocate<uint64_t>(64));
+  const vgpu::Arguments given = machine_.arguments();
+  memcpy(arguments, given.bytes().data(), given.bytes().size());
+  const struct {
+    Subject &subject;
+    const char *kernel;
+    bool values; ///< there are registers left for them
+  } cases[] = {{subject_, "conditions", true}, {subject_, "addresses", true}, {subject_, "loops", true},
+               {hard, "sgprsOnly", false},     {hard, "crowded", false},      {hard, "crowdedAccumulators", false}};
+  for (const auto &[subject, kernel, values] : cases) {
+    SCOPED_TRACE(kernel);
+    const auto rewriter = must(Rewriter::create(subject.file.object, subject.compiler, LaunchBlocks::Segment));
+    std::vector<Insertion> insertions = {subject.at(Position::KernelExit, 0, "countLaunch")};
+    if (values)
+      insertions.push_back(subject.at(Position::KernelExit, 0, "launchWave", {Argument::constant(0)}));
+    const Rewrite rewrite = must(rewriter->rewrite(subject.file.kernel(kernel), insertions));
+    for (const SiteAccount &site : rewrite.sites)
+      EXPECT_TRUE(site.placed) << site.rejected;
+    const LaunchSegment &segment = rewrite.variant.segment;
+    EXPECT_EQ(segment.blocks, LaunchSegment::kOriginal + 8);
+    EXPECT_EQ(segment.bytes, segment.blocks + 8);
+    EXPECT_EQ(rewrite.variant.after.kernarg, rewrite.variant.before.kernarg);
+
+    RunOptions options{.grid = {128}, .workgroup = {64}};
+    const Outcome original = machine_.run(subject.file.bytes, kernel, options);
+    options.arguments = vgpu::Arguments(arguments, block);
+    const std::vector<std::byte> file = must(emitMerged(subject.file.object, {&rewrite.variant, 1}));
+    for (const bool strict : {true, false}) {
+      *block = 0;
+      options.strict = strict;
+      const Outcome outcome = machine_.run(file, kernel, options);
+      EXPECT_EQ(outcome.error, "");
+      EXPECT_TRUE(outcome.out == original.out);
+      EXPECT_TRUE(outcome.in == original.in);
+      EXPECT_EQ(*block, 2u);
+      if (!values)
+        continue;
+      unsigned seen = 0;
+      for (const Record &record : recordsOf(outcome))
+        if (record.what == 3) {
+          EXPECT_EQ(record.value, machine_.outAddress()); // the first argument, through the pointer that hooks get
+          ++seen;
+        }
+      EXPECT_EQ(seen, 2u);
+    }
+  }
+}
+
+TEST_F(PositionTest, SegmentOfAKernelWithoutArguments) {
+  auto *block = must(machine_.gpu().allocate<uint64_t>(64));
+  const auto rewriter = must(Rewriter::create(subject_.file.object, subject_.compiler, LaunchBlocks::Segment));
+  const Instr &at = subject_.instr("withoutArguments", "s_nop");
+  const std::vector<Insertion> insertions = {
+      subject_.before(at, "countLaunch"),
+      subject_.before(at, "seeWave", {Argument::constant(1), Argument::reg({sgpr(0), 1})}),
+      subject_.before(at, "seeWave64", {Argument::constant(2), Argument::launchValue(LaunchValue::KernargPtr)})};
+  const Rewrite rewrite = must(rewriter->rewrite(subject_.file.kernel("withoutArguments"), insertions));
+  for (const SiteAccount &site : rewrite.sites)
+    EXPECT_TRUE(site.placed) << site.rejected;
+  *block = 0;
+  const uint64_t nothing = 0x123456789000; // what an application leaves in such a packet is of no interest to anybody
+  const Outcome outcome =
+      machine_.run(must(emitMerged(subject_.file.object, {&rewrite.variant, 1})), "withoutArguments",
+                   {.grid = {192}, .workgroup = {64}, .arguments = vgpu::Arguments(nothing, block)});
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_EQ(*block, 3u);
+  std::multiset<std::pair<uint32_t, uint64_t>> seen;
+  for (const Record &record : recordsOf(outcome))
+    seen.emplace(record.what, record.value);
+  EXPECT_EQ(seen, (std::multiset<std::pair<uint32_t, uint64_t>>{
+                      {1, 0}, {1, 1}, {1, 2}, {2, nothing}, {2, nothing}, {2, nothing}}));
 }
 
 /// Three dimensions; the kernels ask for one of them at most.

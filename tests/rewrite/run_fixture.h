@@ -21,6 +21,7 @@ struct RunOptions {
   Size3 grid = {64}, workgroup = {64};
   bool strict = false;
   bool count = false;
+  std::optional<vgpu::Arguments> arguments = {}; ///< instead of the two pointers
 };
 
 struct Outcome {
@@ -66,7 +67,7 @@ public:
     vgpu::LaunchOptions launch{.grid = options.grid, .workgroup = options.workgroup};
     launch.strictWaits = options.strict;
     launch.count = options.count;
-    const vgpu::RunningLaunch running = must(gpu_->launch(*found, launch, arguments()));
+    const vgpu::RunningLaunch running = must(gpu_->launch(*found, launch, options.arguments.value_or(arguments())));
     // A kernel that was rewritten wrongly may never end.
     for (unsigned n = 0; !running.finished() && n < kPatience; ++n)
       std::this_thread::sleep_for(std::chrono::milliseconds(n < 50 ? 1 : 50));

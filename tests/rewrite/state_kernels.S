@@ -262,3 +262,17 @@ kernel changes
   global_store_dword v1, v9, s[8:9] offset:1280
   s_endpgm
 descriptor changes
+
+// Without arguments, and without a pointer to them: s0 is the workgroup's number.
+kernel withoutArguments
+  s_nop 0
+  s_endpgm
+  .size withoutArguments, .-withoutArguments
+  .section .rodata,"a"
+  .p2align 6
+  .amdhsa_kernel withoutArguments
+    .amdhsa_next_free_vgpr 4
+    .amdhsa_next_free_sgpr 8
+    .amdhsa_accum_offset 4
+  .end_amdhsa_kernel
+  .text
