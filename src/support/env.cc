@@ -20,7 +20,7 @@ std::string_view trim(std::string_view text) {
 } // namespace
 
 std::optional<std::string> text(const char *name) {
-  const char *value = std::getenv(name);
+  const char *value = ::secure_getenv(name);
   if (!value || !*value)
     return std::nullopt;
   return std::string(value);

@@ -1,6 +1,9 @@
 // Typed reading of environment variables, with errors that name the variable, its value and what was expected.
 //
 // An unset or empty variable gives the fallback (or std::nullopt); a malformed one is an error, never a silent default.
+// In a program that runs with more rights than who started it (set-user-ID, set-group-ID, file capabilities), all
+// variables count as unset: they would let the caller choose which files the program loads and writes. The same holds
+// for the few places that cannot use this header: they call secure_getenv, never getenv.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +17,7 @@
 
 namespace luthier::env {
 
-// Names are C strings because getenv wants them so.
+// Names are C strings because the system wants them so.
 std::optional<std::string> text(const char *name);
 
 // Decimal, or hexadecimal after 0x; must lie in [min, max].

@@ -28,7 +28,7 @@ constexpr std::string_view prefix(Level severity) {
 }
 
 Level readLevel() {
-  const char *text = std::getenv("LUTHIER_LOG");
+  const char *text = ::secure_getenv("LUTHIER_LOG");
   std::string_view name = text ? text : "";
   if (name.empty() || name == "warn")
     return Level::warn;

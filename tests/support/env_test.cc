@@ -1,9 +1,14 @@
 #include "support/env.h"
 
 #include <cstdlib>
+#include <filesystem>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace luthier::env {
 namespace {
@@ -85,6 +90,51 @@ TEST_F(Env, Choice) {
   EXPECT_EQ(*choice(variable, {"a", "b"}, 0), 1u);
   set("c");
   EXPECT_EQ(choice(variable, {"a", "b"}, 0).error().message(), "LUTHIER_ENV_TEST is 'c'; expected one of: a, b");
+}
+
+/// What the probe prints when `user` runs a copy of it, which belongs to root.
+std::string probe(const std::filesystem::path &copy, uid_t user) {
+  int out[2];
+  if (pipe(out) != 0)
+    return "no pipe";
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(out[1], STDOUT_FILENO);
+    char path[4096] = {};
+    copy.string().copy(path, sizeof path - 1);
+    char text[] = "LUTHIER_ENV_TEST=chosen", level[] = "LUTHIER_LOG=debug";
+    char *arguments[] = {path, nullptr}, *environment[] = {text, level, nullptr};
+    if (setgid(user) == 0 && setuid(user) == 0)
+      execve(path, arguments, environment);
+    _exit(1);
+  }
+  close(out[1]);
+  char buffer[256] = {};
+  std::string result;
+  for (ssize_t count; (count = read(out[0], buffer, sizeof buffer)) > 0;)
+    result.append(buffer, static_cast<size_t>(count));
+  close(out[0]);
+  waitpid(child, nullptr, 0);
+  return result;
+}
+
+TEST(EnvOfSetUserIdPrograms, IsIgnored) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "only root can make a program that runs as another user than its caller";
+  std::string pattern = (std::filesystem::temp_directory_path() / "luthier-test-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(pattern.data()), copy = folder / "probe";
+  std::filesystem::copy_file(ENV_PROBE, copy);
+  constexpr uid_t kNobody = 65534;
+  chmod(folder.c_str(), 0755);
+  chmod(copy.c_str(), 0755);
+  const std::string plain = probe(copy, kNobody);
+  chmod(copy.c_str(), 04755);
+  const std::string raised = probe(copy, kNobody);
+  std::filesystem::remove_all(folder);
+  EXPECT_EQ(plain, "secure 0 text chosen log 3\n");
+  if (raised.starts_with("secure 0"))
+    GTEST_SKIP() << "set-user-ID programs have no effect in " << folder;
+  EXPECT_EQ(raised, "secure 1 text unset log 1\n");
 }
 
 } // namespace

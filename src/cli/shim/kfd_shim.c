@@ -73,7 +73,7 @@ static int openMadeUp(const char *path, int flags) {
   if (isModuleState(path))
     return fileInMemory("live", flags);
   if (isTargetList(path)) {
-    const char *gpus = getenv("LUTHIER_VGPU_GPUS");
+    const char *gpus = secure_getenv("LUTHIER_VGPU_GPUS");
     return fileInMemory(gpus ? gpus : "", flags);
   }
   return notMadeUp;
