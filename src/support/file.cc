@@ -2,15 +2,14 @@
 
 #include "support/write_all.h"
 
-#include <atomic>
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,6 +19,40 @@ namespace {
 
 Error cannotWrite(const std::string &path, int reason) {
   return makeErrorCode(reason, "cannot write {}: {}", path, std::strerror(reason));
+}
+
+/// A new file beside `target`. Several threads and processes, and who else may write to the folder, do not get in each
+/// other's way.
+int createBeside(int folder, const std::string &target, mode_t mode, std::string &name) {
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    uint64_t random = 0;
+    if (::getrandom(&random, sizeof random, 0) != sizeof random)
+      return -1;
+    name = fmt::format("{}.{:016x}.tmp", target, random);
+    const int file = ::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+    if (file >= 0 || errno != EEXIST)
+      return file;
+  }
+  return -1;
+}
+
+Result<void> replace(int folder, const std::string &target, const std::string &path, std::string_view contents,
+                     mode_t mode, bool exactMode) {
+  std::string temporary;
+  const int file = createBeside(folder, target, mode, temporary);
+  if (file < 0)
+    return cannotWrite(path, errno);
+  int failed = writeAll(file, contents);
+  if (!failed && exactMode && ::fchmod(file, mode) != 0)
+    failed = errno;
+  if (::close(file) != 0 && !failed)
+    failed = errno;
+  if (!failed && ::renameat(folder, temporary.c_str(), folder, target.c_str()) != 0)
+    failed = errno;
+  if (!failed)
+    return {};
+  ::unlinkat(folder, temporary.c_str(), 0);
+  return cannotWrite(path, failed);
 }
 
 } // namespace
@@ -37,28 +70,34 @@ Result<void> replaceFile(const std::string &path, std::string_view contents) {
   }
 
   std::string target = path;
-  if (exists)
-    if (char *resolved = ::realpath(path.c_str(), nullptr)) {
-      target = resolved;
-      std::free(resolved);
-    }
-  // Threads, and processes that were given the same name, do not write into each other's.
-  static std::atomic<unsigned> counter = 0;
-  const std::string temporary = fmt::format("{}.{}.{}.tmp", target, ::getpid(), counter++);
-  const int file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (file < 0)
-    return cannotWrite(path, errno);
-  int failed = writeAll(file, contents);
-  if (!failed && exists && ::fchmod(file, status.st_mode & 07777) != 0)
-    failed = errno;
-  if (::close(file) != 0 && !failed)
-    failed = errno;
-  if (!failed && ::rename(temporary.c_str(), target.c_str()) != 0)
-    failed = errno;
-  if (!failed)
-    return {};
-  ::unlink(temporary.c_str());
-  return cannotWrite(path, failed);
+  std::error_code error;
+  if (exists) {
+    if (const auto resolved = std::filesystem::canonical(path, error); !error)
+      target = resolved.string();
+  } else if (const auto linked = std::filesystem::read_symlink(path, error); !error) {
+    target = (std::filesystem::path(path).parent_path() / linked).string();
+  }
+  const mode_t mode = exists ? status.st_mode & 07777 : 0666;
+  return replace(AT_FDCWD, target, path, contents, mode, exists);
+}
+
+Result<void> replaceFileAt(int folder, const std::string &name, std::string_view contents, unsigned mode) {
+  return replace(folder, name, name, contents, mode, false);
+}
+
+Result<std::string> readAll(int file) {
+  std::string text;
+  char buffer[65536];
+  for (;;) {
+    const ssize_t count = ::read(file, buffer, sizeof buffer);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0)
+      return makeErrorCode(errno, "{}", std::strerror(errno));
+    if (count == 0)
+      return text;
+    text.append(buffer, static_cast<size_t>(count));
+  }
 }
 
 Result<std::string> readFile(const std::string &path) {

@@ -1,4 +1,7 @@
 // Files that are whole at every moment: readers, and a process that dies half-way, see the old one or the new one.
+//
+// What is written on the way has a name that nobody can guess, and is never what somebody else has put there (O_EXCL,
+// which also follows no link): outputs may be in folders that others can write to.
 #pragma once
 
 #include <cstddef>
@@ -16,6 +19,13 @@ Result<void> replaceFile(const std::string &path, std::string_view contents);
 inline Result<void> replaceFile(const std::string &path, std::span<const std::byte> contents) {
   return replaceFile(path, std::string_view(reinterpret_cast<const char *>(contents.data()), contents.size()));
 }
+
+/// The same for a file `name` in an opened folder; whatever has that name, a link too, is replaced. The new file has
+/// `mode` less the process's mask.
+Result<void> replaceFileAt(int folder, const std::string &name, std::string_view contents, unsigned mode);
+
+/// What is left to read of an opened file.
+Result<std::string> readAll(int file);
 
 /// All of a file. A folder is an error, though it could be opened.
 Result<std::string> readFile(const std::string &path);

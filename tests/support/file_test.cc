@@ -61,6 +61,40 @@ TEST_F(ReplaceFile, ALinkStaysALink) {
   EXPECT_EQ(read(path("target")), "second");
 }
 
+TEST_F(ReplaceFile, ALinkToNothingGetsItsTarget) {
+  std::filesystem::create_symlink("target", path("link"));
+  ASSERT_TRUE(replaceFile(path("link"), "first"));
+  EXPECT_TRUE(std::filesystem::is_symlink(path("link")));
+  EXPECT_EQ(read(path("target")), "first");
+}
+
+/// What somebody else has put where the temporary file would be, in a folder that others can write to.
+TEST_F(ReplaceFile, PlantedLinksAreNotFollowed) {
+  ASSERT_TRUE(replaceFile(path("precious"), "precious"));
+  for (unsigned n = 0; n < 300; ++n) // names that earlier versions used
+    std::filesystem::create_symlink("precious",
+                                    path("a") + "." + std::to_string(getpid()) + "." + std::to_string(n) + ".tmp");
+  ASSERT_TRUE(replaceFile(path("a"), "new"));
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(path("a")));
+  EXPECT_EQ(read(path("precious")), "precious");
+}
+
+TEST_F(ReplaceFile, InAFolderNothingIsFollowed) {
+  ASSERT_TRUE(replaceFile(path("precious"), "precious"));
+  std::filesystem::create_symlink("precious", path("a"));
+  const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_TRUE(replaceFileAt(folder, "a", "new", 0600));
+  ::close(folder);
+  EXPECT_FALSE(std::filesystem::is_symlink(path("a")));
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(read(path("precious")), "precious");
+  struct stat status;
+  ASSERT_EQ(::stat(path("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0600u);
+  EXPECT_EQ(files(), 2u);
+}
+
 TEST_F(ReplaceFile, APipeIsWrittenTo) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
   std::string got;

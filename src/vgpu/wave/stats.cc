@@ -1,15 +1,12 @@
 #include "vgpu/wave/stats.h"
 
 #include "support/env.h"
+#include "support/file.h"
 #include "support/log.h"
 #include "vgpu/device.h"
 #include "vgpu/wave/decoder.h"
 
 #include <nlohmann/json.hpp>
-
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 
 namespace luthier::vgpu {
 
@@ -68,21 +65,11 @@ void Stats::write() {
   // only when this process dispatched something.
   if (entries_.empty())
     return;
-  const std::string temporary = path_ + ".tmp";
-  FILE *file = fopen(temporary.c_str(), "w");
-  if (!file) {
-    log::error("cannot write statistics to {}: {}", temporary, strerror(errno));
-    return;
-  }
-  fputs("{\"version\": 1, \"clock_hz\": 100000000, \"dispatches\": [\n", file);
-  for (size_t n = 0; n < entries_.size(); ++n) {
-    fputs(entries_[n].c_str(), file);
-    fputs(n + 1 < entries_.size() ? ",\n" : "\n", file);
-  }
-  fputs("]}\n", file);
-  const bool failed = ferror(file);
-  if (fclose(file) != 0 || failed || rename(temporary.c_str(), path_.c_str()) != 0)
-    log::error("cannot write statistics to {}: {}", path_, strerror(errno));
+  std::string text = "{\"version\": 1, \"clock_hz\": 100000000, \"dispatches\": [\n";
+  for (size_t n = 0; n < entries_.size(); ++n)
+    text += entries_[n] + (n + 1 < entries_.size() ? ",\n" : "\n");
+  if (const auto written = replaceFile(path_, text + "]}\n"); !written)
+    log::error("statistics are lost: {}", written.error().message());
 }
 
 } // namespace luthier::vgpu
