@@ -1,152 +1,163 @@
 #include "hook/cache.h"
 
+#include "support/env.h"
 #include "support/file.h"
 #include "support/log.h"
 
 #include <llvm/ADT/StringExtras.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/Support/SHA256.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <cstring>
-#include <type_traits>
+#include <mutex>
+#include <set>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace luthier::hook {
 
 namespace {
 
-constexpr std::string_view kMagic = "luthier fragment 1\n";
+constexpr std::string_view kMagic = "luthier hooks 2\n";
 constexpr size_t kDigestDigits = 64;
 
-class Writer {
+/// Who else could have put something there; empty when nobody could.
+std::string othersThan(uid_t user, const struct stat &status) {
+  if (status.st_uid != user)
+    return fmt::format("belongs to user {}, not to user {}, who runs this process", status.st_uid, user);
+  if (status.st_mode & (S_IWGRP | S_IWOTH))
+    return fmt::format("can be written by others (mode {:04o})", status.st_mode & 07777);
+  return {};
+}
+
+void warnOnce(const std::string &folder, const std::string &why) {
+  static std::mutex mutex;
+  static std::set<std::string> warned;
+  std::lock_guard lock(mutex);
+  if (warned.insert(folder).second)
+    log::warn(
+        "the cache {} is not used, hooks are compiled in every run: it {}; make it your own (chown, chmod 700), or "
+        "name another folder with LUTHIER_CACHE (\"off\" for none)",
+        folder, why);
+}
+
+/// The folder, opened and found to be the user's alone; created when that is wanted.
+class Folder {
 public:
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void put(const T &value) {
-    text_.append(reinterpret_cast<const char *>(&value), sizeof value);
-  }
-  void put(const Port &port) {
-    put(port.kind);
-    put(port.index);
-    put(port.part);
-    put(port.guest.first);
-    put(port.guest.count);
-    put(port.launch);
-    put(port.regs.first);
-    put(port.regs.count);
-  }
-  void put(const FragmentRelocation &relocation) {
-    put(relocation.offset);
-    put(relocation.high);
-    put(relocation.variable);
-    put(relocation.addend);
-  }
-  template <class Range> void list(const Range &values) {
-    put(static_cast<uint32_t>(values.size()));
-    for (const auto &value : values)
-      put(value);
-  }
-  std::string &text() { return text_; }
-
-private:
-  std::string text_;
-};
-
-/// Reads what Writer wrote. Nothing is believed: every length is checked, and `ok` says whether all was there.
-class Reader {
-public:
-  explicit Reader(std::string_view text) : rest_(text) {}
-
-  template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void get(T &value) {
-    if (rest_.size() < sizeof value) {
-      ok = false;
+  Folder(const std::filesystem::path &path, bool create) {
+    if (path.empty())
+      return;
+    if (create) {
+      std::error_code error;
+      std::filesystem::create_directories(path.parent_path(), error);
+      ::mkdir(path.c_str(), 0700);
+    }
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat status;
+    if (folder < 0 || ::fstat(folder, &status) != 0) {
+      if (create || errno != ENOENT)
+        log::debug("the cache {} is not used: {}", path.string(), std::strerror(errno));
+      if (folder >= 0)
+        ::close(folder);
       return;
     }
-    std::memcpy(&value, rest_.data(), sizeof value);
-    rest_.remove_prefix(sizeof value);
+    if (const std::string why = othersThan(::geteuid(), status); !why.empty()) {
+      warnOnce(path.string(), why);
+      ::close(folder);
+      return;
+    }
+    number_ = folder;
   }
-  void get(Port &port) {
-    get(port.kind);
-    get(port.index);
-    get(port.part);
-    get(port.guest.first);
-    get(port.guest.count);
-    get(port.launch);
-    get(port.regs.first);
-    get(port.regs.count);
+  ~Folder() {
+    if (number_ >= 0)
+      ::close(number_);
   }
-  void get(FragmentRelocation &relocation) {
-    get(relocation.offset);
-    get(relocation.high);
-    get(relocation.variable);
-    get(relocation.addend);
-  }
-  template <class T> void list(std::vector<T> &values) {
-    uint32_t count = 0;
-    get(count);
-    for (uint32_t n = 0; ok && n < count; ++n)
-      get(values.emplace_back());
-  }
-  bool done() const { return ok && rest_.empty(); }
+  Folder(const Folder &) = delete;
+  Folder &operator=(const Folder &) = delete;
 
-  bool ok = true;
+  explicit operator bool() const { return number_ >= 0; }
+  int number() const { return number_; }
 
 private:
-  std::string_view rest_;
+  int number_ = -1;
 };
 
+std::string fileOf(const std::string &key) { return key + ".fragment"; }
+
+Result<std::string> readOwn(int folder, const std::string &name) {
+  // O_NONBLOCK: a fifo would be waited for.
+  const int file = ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0)
+    return makeErrorCode(errno, "{}", errno == ELOOP ? "it is a symbolic link" : std::strerror(errno));
+  struct stat status;
+  Result<std::string> result = std::string();
+  if (::fstat(file, &status) != 0)
+    result = makeErrorCode(errno, "{}", std::strerror(errno));
+  else if (!S_ISREG(status.st_mode))
+    result = makeError("it is no regular file");
+  else if (const std::string why = othersThan(::geteuid(), status); !why.empty())
+    result = makeError("it {}", why);
+  else
+    result = readAll(file);
+  ::close(file);
+  return result;
+}
+
 } // namespace
+
+const std::string_view kHookVersion = LUTHIER_HOOK_VERSION " " LLVM_VERSION_STRING;
 
 std::string digestOf(std::span<const std::byte> bytes) {
   const auto digest = llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   return llvm::toHex(digest, /*LowerCase=*/true);
 }
 
-FragmentCache::FragmentCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
+std::filesystem::path defaultCacheFolder() {
+  if (const auto folder = env::text("LUTHIER_CACHE"))
+    return *folder == "off" ? std::filesystem::path() : std::filesystem::path(*folder);
+  if (const auto cache = env::text("XDG_CACHE_HOME"))
+    return std::filesystem::path(*cache) / "luthier";
+  if (const auto home = env::text("HOME"))
+    return std::filesystem::path(*home) / ".cache" / "luthier";
+  return {};
+}
 
-std::filesystem::path FragmentCache::pathOf(const std::string &key) const { return folder_ / (key + ".fragment"); }
+Cache::Cache(std::filesystem::path folder) : folder_(std::move(folder)) {
+  if (!folder_.empty() && !folder_.has_filename())
+    folder_ = folder_.parent_path(); // "folder/"
+}
 
-std::optional<Fragment> FragmentCache::load(const std::string &key) const {
-  if (folder_.empty())
-    return std::nullopt;
-  const auto text = readFile(pathOf(key));
+bool Cache::load(const std::string &key, const std::function<Result<void>(std::string_view)> &decode) const {
+  const Folder folder(folder_, /*create=*/false);
+  if (!folder)
+    return false;
+  const auto useless = [&](std::string_view why) {
+    log::debug("{} will be replaced: {}", (folder_ / fileOf(key)).string(), why);
+    return false;
+  };
+  const auto text = readOwn(folder.number(), fileOf(key));
   if (!text)
-    return std::nullopt;
+    return text.error().code() == ENOENT ? false : useless(text.error().message());
   const std::string_view all = *text;
   const size_t headBytes = kMagic.size() + kDigestDigits;
   if (all.size() < headBytes || !all.starts_with(kMagic) ||
-      all.substr(kMagic.size(), kDigestDigits) != digestOf(key + std::string(all.substr(headBytes)))) {
-    log::debug("{} is damaged and will be replaced", pathOf(key).string());
-    return std::nullopt;
-  }
-  Reader reader(all.substr(headBytes));
-  Fragment fragment;
-  reader.get(fragment.kind);
-  reader.list(fragment.bytes);
-  reader.list(fragment.inputs);
-  reader.list(fragment.outputs);
-  reader.list(fragment.relocations);
-  if (!reader.done())
-    return std::nullopt;
-  return fragment;
+      all.substr(kMagic.size(), kDigestDigits) != digestOf(key + std::string(all.substr(headBytes))))
+    return useless("it is damaged");
+  if (const auto decoded = decode(all.substr(headBytes)); !decoded)
+    return useless(decoded.error().message());
+  return true;
 }
 
-void FragmentCache::store(const std::string &key, const Fragment &fragment) const {
-  if (folder_.empty())
+void Cache::store(const std::string &key, std::string_view text) const {
+  const Folder folder(folder_, /*create=*/true);
+  if (!folder)
     return;
-  Writer writer;
-  writer.put(fragment.kind);
-  writer.list(fragment.bytes);
-  writer.list(fragment.inputs);
-  writer.list(fragment.outputs);
-  writer.list(fragment.relocations);
-  std::string text = std::string(kMagic) + digestOf(key + writer.text()) + writer.text();
-
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (const auto stored = replaceFile(pathOf(key).string(), text); !stored)
-    log::debug("fragments are not kept: {}", stored.error().message());
+  const std::string all = std::string(kMagic) + digestOf(key + std::string(text)) + std::string(text);
+  if (const auto stored = replaceFileAt(folder.number(), fileOf(key), all, 0600); !stored)
+    log::debug("{} is not kept: {}", (folder_ / fileOf(key)).string(), stored.error().message());
 }
 
 } // namespace luthier::hook

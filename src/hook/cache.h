@@ -1,18 +1,19 @@
-// Fragments on disk, one file each, named by a digest of everything that they depend on.
+// What LLVM made of hooks, kept on disk across runs: one file each, named by a digest of everything that it depends on.
 //
-// A file is written under another name and renamed, so that readers see it whole or not at all; its own digest at the
-// end tells damage. Only what the compiler decided is in it: what can be read off the code is read off it again.
+// A file is written under another name and renamed, so that readers see it whole or not at all; its own digest tells
+// damage. The folder must belong to the user alone: what is in it becomes code on the GPU. It is created so; one that
+// others own or may write to is not used. Every file is opened without following links, must be the user's, and every
+// number in it is checked by who reads it (hook/encoding.h).
 #pragma once
 
-#include "hook/fragment.h"
+#include "support/result.h"
 
 #include <cstddef>
 #include <filesystem>
-#include <optional>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace luthier::hook {
 
@@ -20,19 +21,25 @@ namespace luthier::hook {
 std::string digestOf(std::span<const std::byte> bytes);
 inline std::string digestOf(std::string_view text) { return digestOf(std::as_bytes(std::span(text))); }
 
-class FragmentCache {
+/// Changes with the sources of this layer and with LLVM's version: what was made by another is of no use.
+extern const std::string_view kHookVersion;
+
+/// What the environment says: LUTHIER_CACHE (a folder; empty for "off"), or else $XDG_CACHE_HOME/luthier or
+/// ~/.cache/luthier.
+std::filesystem::path defaultCacheFolder();
+
+class Cache {
 public:
   /// An empty folder: nothing is kept.
-  explicit FragmentCache(std::filesystem::path folder);
+  explicit Cache(std::filesystem::path folder);
 
-  /// Kind, bytes, ports and relocations of the fragment with this key. Nothing when there is none or it is damaged.
-  std::optional<Fragment> load(const std::string &key) const;
+  /// Gives what was stored under this key to `decode`. False when there is none, it is damaged, or `decode` finds that
+  /// it cannot be.
+  bool load(const std::string &key, const std::function<Result<void>(std::string_view)> &decode) const;
   /// What cannot be written is not kept; only LUTHIER_LOG=debug tells.
-  void store(const std::string &key, const Fragment &fragment) const;
+  void store(const std::string &key, std::string_view text) const;
 
 private:
-  std::filesystem::path pathOf(const std::string &key) const;
-
   std::filesystem::path folder_;
 };
 

@@ -1,10 +1,12 @@
-// Compiles hooks to fragments with LLVM, each once per target, wave size and kinds of arguments.
+// Compiles hooks to fragments with LLVM, each once per target, wave size and kinds of arguments. LLVM works in a
+// process of its own (hook/compiler_process.h).
 //
 // The hook is wrapped in a function of the shader convention amdgpu_cs that returns its results in registers: LLVM
 // turns that into code without prologue, stack or return. Hooks that need what a fragment cannot have (LDS, a stack, a
 // call) are refused by name.
 #pragma once
 
+#include "hook/cache.h"
 #include "hook/fragment.h"
 #include "isa/target.h"
 
@@ -26,10 +28,8 @@ public:
     /// damaged or foreign in it is ignored and replaced.
     std::filesystem::path cache;
   };
-  /// What the environment says: LUTHIER_CACHE (a folder, "off"), or else $XDG_CACHE_HOME/luthier or ~/.cache/luthier.
-  static Options defaultOptions();
 
-  explicit FragmentCompiler(Options options = defaultOptions());
+  explicit FragmentCompiler(Options options = {.cache = defaultCacheFolder()});
   ~FragmentCompiler();
 
   Result<std::shared_ptr<const Fragment>> compile(const std::shared_ptr<const HookModule> &module,

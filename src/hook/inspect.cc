@@ -225,6 +225,15 @@ Result<void> checkPorts(const Fragment &fragment) {
   return {};
 }
 
+/// Relocations are in the code; what was dropped has none.
+Result<void> checkRelocations(const Fragment &fragment) {
+  for (const FragmentRelocation &relocation : fragment.relocations)
+    if (uint64_t(relocation.offset) + 4 > fragment.bytes.size())
+      return makeError("hook {}: a relocation is at byte {} of {} bytes of code", fragment.hook, relocation.offset,
+                       fragment.bytes.size());
+  return {};
+}
+
 } // namespace
 
 Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned waveSize) {
@@ -241,6 +250,7 @@ Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned wav
     dropLast(fragment);
     LUTHIER_TRY(decode());
   }
+  LUTHIER_TRY(checkRelocations(fragment));
   LUTHIER_TRY(readCode(fragment, target));
   return checkPorts(fragment);
 }

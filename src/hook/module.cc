@@ -1,376 +1,41 @@
 #include "hook/module.h"
 
 #include "hook/cache.h"
-#include "hook/host_types.h"
-#include "hook/llvm_support.h"
+#include "hook/compiler_process.h"
+#include "hook/encoding.h"
 #include "hook/module_impl.h"
 
-#include <llvm/Demangle/Demangle.h>
-#include <llvm/IR/Constants.h>
-#include <llvm/IR/DataLayout.h>
-#include <llvm/IR/InlineAsm.h>
-#include <llvm/IR/InstIterator.h>
-#include <llvm/IR/Instructions.h>
-#include <llvm/IR/IntrinsicInst.h>
-#include <llvm/IR/IntrinsicsAMDGPU.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
-#include <set>
 
 namespace luthier::hook {
 
-namespace {
-
-constexpr unsigned kLocal = 3, kPrivate = 5, kRegion = 2;
-
-/// The name as the source has it: without parameters, which only overloads need to be told apart by.
-std::string sourceName(llvm::StringRef symbol) {
-  llvm::ItaniumPartialDemangler demangler;
-  std::string text = symbol.str();
-  if (demangler.partialDemangle(text.c_str()))
-    return text;
-  char *name =
-      demangler.isFunction() ? demangler.getFunctionName(nullptr, nullptr) : demangler.finishDemangle(nullptr, nullptr);
-  std::string result = name ? name : text;
-  std::free(name);
-  return result;
-}
-
-/// What LUTHIER_HOOK and its like wrote, by the global that carries it.
-std::map<const llvm::GlobalValue *, std::string> annotations(const llvm::Module &module) {
-  constexpr llvm::StringRef kPrefix = "luthier:";
-  std::map<const llvm::GlobalValue *, std::string> result;
-  const llvm::GlobalVariable *list = module.getNamedGlobal("llvm.global.annotations");
-  const auto *rows =
-      list && list->hasInitializer() ? llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer()) : nullptr;
-  if (!rows)
-    return result;
-  for (const llvm::Use &row : rows->operands()) {
-    const auto *fields = llvm::dyn_cast<llvm::ConstantStruct>(row.get());
-    if (!fields || fields->getNumOperands() < 2)
-      continue;
-    const auto *value = llvm::dyn_cast<llvm::GlobalValue>(fields->getOperand(0)->stripPointerCasts());
-    const auto *text = llvm::dyn_cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
-    const auto *data =
-        text && text->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(text->getInitializer()) : nullptr;
-    if (!value || !data || !data->isCString() || !data->getAsCString().starts_with(kPrefix))
-      continue;
-    result[value] = data->getAsCString().drop_front(kPrefix.size()).str();
-  }
-  return result;
-}
-
-/// How many registers a value of this type takes. 0 when it can be neither passed nor returned.
-HookParameter parameterOf(const llvm::Type *type, const llvm::DataLayout &layout) {
-  constexpr unsigned kMaxDwords = 16;
-  const llvm::Type *element = type->getScalarType();
-  HookParameter result{ValueType::Void, 0};
-  if (type->isStructTy() || type->isArrayTy() || llvm::isa<llvm::ScalableVectorType>(type))
-    return result;
-  if (element->isPointerTy()) {
-    const unsigned space = element->getPointerAddressSpace();
-    if (space > kPrivate || space == kRegion || type->isVectorTy())
-      return result;
-    result.type = ValueType::Pointer;
-  } else if (element->isIntegerTy()) {
-    result.type = ValueType::Integer;
-  } else if (element->isHalfTy() || element->isFloatTy() || element->isDoubleTy() || element->isBFloatTy()) {
-    result.type = ValueType::Float;
-  } else {
-    return result;
-  }
-  const uint64_t bits = layout.getTypeSizeInBits(const_cast<llvm::Type *>(type)).getFixedValue();
-  if (bits > 32 && bits % 32)
-    return {ValueType::Void, 0};
-  const uint64_t dwords = (bits + 31) / 32;
-  if (dwords > kMaxDwords)
-    return {ValueType::Void, 0};
-  result.dwords = static_cast<uint8_t>(dwords);
-  return result;
-}
-
-/// Writes the bytes of `constant` to `to`; false when they are not known before addresses are.
-bool flatten(const llvm::Constant *constant, const llvm::DataLayout &layout, std::byte *to) {
-  if (llvm::isa<llvm::ConstantAggregateZero, llvm::UndefValue, llvm::ConstantPointerNull>(constant))
-    return true;
-  if (const auto *number = llvm::dyn_cast<llvm::ConstantInt>(constant)) {
-    const llvm::APInt &value = number->getValue();
-    for (unsigned n = 0; n < (value.getBitWidth() + 7) / 8; ++n)
-      to[n] = static_cast<std::byte>(value.extractBitsAsZExtValue(std::min(8u, value.getBitWidth() - 8 * n), 8 * n));
-    return true;
-  }
-  if (const auto *number = llvm::dyn_cast<llvm::ConstantFP>(constant)) {
-    const llvm::APInt value = number->getValueAPF().bitcastToAPInt();
-    for (unsigned n = 0; n < value.getBitWidth() / 8; ++n)
-      to[n] = static_cast<std::byte>(value.extractBitsAsZExtValue(8, 8 * n));
-    return true;
-  }
-  if (const auto *data = llvm::dyn_cast<llvm::ConstantDataSequential>(constant)) {
-    const llvm::StringRef bytes = data->getRawDataValues();
-    std::memcpy(to, bytes.data(), bytes.size());
-    return true;
-  }
-  if (const auto *record = llvm::dyn_cast<llvm::ConstantStruct>(constant)) {
-    const llvm::StructLayout *fields = layout.getStructLayout(record->getType());
-    for (unsigned n = 0; n < record->getNumOperands(); ++n)
-      if (!flatten(record->getOperand(n), layout, to + fields->getElementOffset(n).getFixedValue()))
-        return false;
-    return true;
-  }
-  if (llvm::isa<llvm::ConstantArray, llvm::ConstantVector>(constant)) {
-    const uint64_t size = layout.getTypeAllocSize(constant->getOperand(0)->getType());
-    for (unsigned n = 0; n < constant->getNumOperands(); ++n)
-      if (!flatten(llvm::cast<llvm::Constant>(constant->getOperand(n)), layout, to + n * size))
-        return false;
-    return true;
-  }
-  return false;
-}
-
-/// Everything that a hook can reach, with refusals of what no fragment can have.
-class Reachable {
-public:
-  explicit Reachable(const Hook &hook) : hook_(hook) {}
-
-  Result<void> visit(const llvm::Function &function) {
-    if (done_.count(&function))
-      return {};
-    if (!active_.insert(&function).second)
-      return refuse("calls itself through {}", name(function));
-    for (const llvm::Instruction &instruction : llvm::instructions(function)) {
-      if (const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-        LUTHIER_TRY(visitCall(*call));
-      for (const llvm::Use &operand : instruction.operands()) {
-        const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction);
-        if (call && call->isCallee(&operand))
-          continue;
-        if (const auto *constant = llvm::dyn_cast<llvm::Constant>(operand.get()))
-          LUTHIER_TRY(visitConstant(*constant));
-      }
-    }
-    active_.erase(&function);
-    done_.insert(&function);
-    return {};
-  }
-
-  const std::set<const llvm::GlobalVariable *> &variables() const { return variables_; }
-
-private:
-  template <class... Args> Error refuse(fmt::format_string<Args...> format, Args &&...args) const {
-    return makeError("hook {} {}", hook_.name, fmt::vformat(format, fmt::make_format_args(args...)));
-  }
-  static std::string name(const llvm::GlobalValue &value) { return sourceName(value.getName()); }
-
-  Result<void> visitCall(const llvm::CallBase &call) {
-    if (call.isInlineAsm())
-      return {};
-    const auto *callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
-    if (!callee)
-      return refuse("calls a function through a pointer");
-    if (callee->isIntrinsic()) {
-      if (callee->getIntrinsicID() == llvm::Intrinsic::amdgcn_s_barrier)
-        return refuse("waits at a barrier of the workgroup");
-      return {};
-    }
-    if (callee->isDeclaration()) {
-      if (std::ranges::find(reserved::kAll, view(callee->getName())) != std::end(reserved::kAll))
-        return {};
-      return refuse("calls {}, which is not defined in its file{}", name(*callee), advice(view(callee->getName())));
-    }
-    if (callee->isVarArg())
-      return refuse("calls {}, which takes a variable number of arguments", name(*callee));
-    return visit(*callee);
-  }
-
-  /// Clang makes printf and assert of HIP's headers into these.
-  static std::string_view advice(std::string_view symbol) {
-    const bool prints =
-        symbol == "printf" || symbol.starts_with("__ockl_printf") || symbol.starts_with("__ockl_fprintf");
-    const bool asserts = symbol == "__assert_fail" || symbol == "__assertfail";
-    return prints    ? "; luthier::printf of luthier/hostcall.h is for hooks"
-           : asserts ? "; LUTHIER_ASSERT of luthier/hostcall.h is for hooks"
-                     : "";
-  }
-
-  Result<void> visitConstant(const llvm::Constant &constant) {
-    if (const auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) {
-      if (variable->getAddressSpace() == kLocal || variable->getAddressSpace() == kRegion)
-        return refuse("uses LDS ({}), which belongs to the kernel", name(*variable));
-      if (variable->isThreadLocal())
-        return refuse("uses the thread-local variable {}", name(*variable));
-      if (!variable->hasInitializer())
-        return refuse("uses {}, which is not defined in its file", name(*variable));
-      variables_.insert(variable);
-      return {};
-    }
-    if (const auto *function = llvm::dyn_cast<llvm::Function>(&constant))
-      return refuse("takes the address of function {}", name(*function));
-    if (const auto *value = llvm::dyn_cast<llvm::GlobalValue>(&constant))
-      return refuse("uses {}, which is neither a variable nor a function", name(*value));
-    if (!llvm::isa<llvm::ConstantData>(constant) && seen_.insert(&constant).second)
-      for (const llvm::Use &operand : constant.operands())
-        if (const auto *inner = llvm::dyn_cast<llvm::Constant>(operand.get()))
-          LUTHIER_TRY(visitConstant(*inner));
-    return {};
-  }
-
-  const Hook &hook_;
-  std::set<const llvm::Function *> active_, done_;
-  std::set<const llvm::Constant *> seen_;
-  std::set<const llvm::GlobalVariable *> variables_;
-};
-
-Result<Hook> describeHook(const llvm::Function &function, std::string_view kind) {
-  const llvm::DataLayout &layout = function.getDataLayout();
-  Hook hook;
-  hook.symbol = function.getName().str();
-  hook.name = sourceName(function.getName());
-  if (kind == "lane")
-    hook.kind = HookKind::Lane;
-  else if (kind == "wave")
-    hook.kind = HookKind::Wave;
-  else
-    return makeError("hook {} is of kind '{}'; there are 'lane' and 'wave'", hook.name, kind);
-  if (function.isDeclaration())
-    return makeError("hook {} is declared but not defined", hook.name);
-  if (function.isVarArg())
-    return makeError("hook {} takes a variable number of arguments", hook.name);
-  if (function.getCallingConv() != llvm::CallingConv::C)
-    return makeError("hook {} is a kernel, not a device function", hook.name);
-  for (const llvm::Argument &argument : function.args()) {
-    if (argument.hasByValAttr() || argument.hasByRefAttr() || argument.hasStructRetAttr())
-      return makeError("hook {}: parameter {} is passed or returned by reference to a stack that hooks do not have",
-                       hook.name, argument.getArgNo());
-    hook.parameters.push_back(parameterOf(argument.getType(), layout));
-    if (hook.parameters.back().dwords == 0)
-      return makeError("hook {}: parameter {} is neither a number nor a pointer", hook.name, argument.getArgNo());
-  }
-  hook.hostTypes = hostTypesOfParameters(function);
-  hook.result = {ValueType::Void, 0};
-  if (!function.getReturnType()->isVoidTy()) {
-    hook.result = parameterOf(function.getReturnType(), layout);
-    if (hook.result.dwords == 0)
-      return makeError("hook {} returns neither a number nor a pointer", hook.name);
-  }
-  return hook;
-}
-
-Result<Variable> describeVariable(const llvm::GlobalVariable &global, std::string_view storage) {
-  const llvm::DataLayout &layout = global.getDataLayout();
-  Variable variable;
-  variable.symbol = global.getName().str();
-  variable.name = sourceName(global.getName());
-  if (storage == "device")
-    variable.storage = Storage::Device;
-  else if (storage == "per_launch")
-    variable.storage = Storage::PerLaunch;
-  else if (storage == "per_wave")
-    variable.storage = Storage::PerWave;
-  else
-    return makeError("variable {} has the unknown storage '{}'", variable.name, storage);
-  if (!global.hasInitializer())
-    return makeError("variable {} is declared but not defined", variable.name);
-  variable.hostType = hostTypeOfVariable(*global.getValueType(), layout);
-  variable.size = layout.getTypeAllocSize(global.getValueType());
-  variable.alignment =
-      std::max<uint64_t>(global.getAlign().valueOrOne().value(), layout.getABITypeAlign(global.getValueType()).value());
-  constexpr uint64_t kLargest = 1ull << 31 /* addends are 32 bits with a sign */;
-  if (variable.size > kLargest)
-    return makeError("variable {} has {} bytes; {} are possible", variable.name, variable.size, kLargest);
-  if (!global.getInitializer()->isNullValue() && !llvm::isa<llvm::UndefValue>(global.getInitializer())) {
-    variable.contents.resize(variable.size);
-    if (!flatten(global.getInitializer(), layout, variable.contents.data()))
-      return makeError("the initializer of variable {} contains an address", variable.name);
-  }
-  if (variable.storage == Storage::PerWave) {
-    if (!variable.contents.empty())
-      return makeError("variable {} is per wave and starts as zero: it cannot have an initializer", variable.name);
-    if (variable.size > kMaxPerWaveBytes)
-      return makeError("variable {} is per wave, in registers: it has {} bytes, {} are possible", variable.name,
-                       variable.size, kMaxPerWaveBytes);
-  }
-  return variable;
-}
-
-/// Overloads are named with their parameters.
-void tellOverloadsApart(std::vector<Hook> &hooks) {
-  std::map<std::string, unsigned> uses;
-  for (const Hook &hook : hooks)
-    ++uses[hook.name];
-  for (Hook &hook : hooks)
-    if (uses[hook.name] > 1)
-      hook.name = llvm::demangle(hook.symbol);
-}
-
-Result<void> describe(const llvm::Module &module, HookModule::Impl &impl) {
-  const auto marks = annotations(module);
-  std::map<const llvm::GlobalVariable *, std::string> storage;
-  std::vector<const llvm::Function *> functions;
-  for (const auto &[value, mark] : marks) {
-    constexpr std::string_view kHook = "hook:", kVariable = "variable:";
-    const auto *function = llvm::dyn_cast<llvm::Function>(value);
-    const auto *global = llvm::dyn_cast<llvm::GlobalVariable>(value);
-    if (function && mark.starts_with(kHook))
-      functions.push_back(function);
-    else if (global && mark.starts_with(kVariable))
-      storage[global] = mark.substr(kVariable.size());
-    else
-      return makeError("{} is marked 'luthier:{}', which means nothing", sourceName(value->getName()), mark);
-  }
-  // In the order of the source.
-  std::map<const llvm::Function *, size_t> order;
-  for (const llvm::Function &function : module)
-    order[&function] = order.size();
-  std::ranges::sort(functions, {}, [&](const llvm::Function *f) { return order[f]; });
-
-  std::set<const llvm::GlobalVariable *> used;
-  for (const llvm::Function *function : functions) {
-    Hook hook = LUTHIER_TRY(describeHook(*function, std::string_view(marks.at(function)).substr(5)));
-    Reachable reachable(hook);
-    LUTHIER_TRY(reachable.visit(*function));
-    used.insert(reachable.variables().begin(), reachable.variables().end());
-    impl.hooks.push_back(std::move(hook));
-  }
-  tellOverloadsApart(impl.hooks);
-
-  for (const llvm::GlobalVariable &global : module.globals()) {
-    const auto marked = storage.find(&global);
-    const bool deviceVariable =
-        global.isExternallyInitialized() && !global.getName().starts_with("__hip_") && global.hasInitializer();
-    if (marked == storage.end() && !used.contains(&global) && !deviceVariable)
-      continue;
-    Variable variable = LUTHIER_TRY(describeVariable(global, marked == storage.end() ? "device" : marked->second));
-    if (variable.storage == Storage::PerLaunch) {
-      impl.perLaunchAlignment = std::max(impl.perLaunchAlignment, variable.alignment);
-      variable.offset = (impl.perLaunchBytes + variable.alignment - 1) / variable.alignment * variable.alignment;
-      impl.perLaunchBytes = variable.offset + variable.size;
-    }
-    impl.variableOfSymbol[variable.symbol] = static_cast<uint32_t>(impl.variables.size());
-    impl.variables.push_back(std::move(variable));
-  }
-  if (impl.hooks.empty())
-    return makeError("there is no hook in it: none of its functions is marked LUTHIER_HOOK");
-  return {};
-}
-
-} // namespace
-
-Result<std::shared_ptr<const HookModule>> HookModule::load(std::span<const std::byte> bitcode, std::string origin) {
+Result<std::shared_ptr<const HookModule>> HookModule::load(std::span<const std::byte> bitcode, std::string origin,
+                                                           const std::filesystem::path &cache) {
   auto impl = std::make_unique<Impl>();
   impl->origin = std::move(origin);
   impl->bitcode.assign(bitcode.begin(), bitcode.end());
   impl->digest = digestOf(bitcode);
-  auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = readBitcode(impl->bitcode, *context, impl->origin, Input::Foreign);
-  if (!module) {
-    if (module.error().code() == kGaveUp)
-      (void)context.release(); // nobody knows what state it is in: it cannot even be destroyed
-    return std::move(module).error();
+  const Cache disk(cache);
+  const std::string key = digestOf(fmt::format("{} contents {}", kHookVersion, impl->digest));
+  if (!disk.load(key, [&](std::string_view text) { return decodeContents(text, *impl); })) {
+    const CompilerReply reply = LUTHIER_TRY(askCompiler(
+        {.origin = impl->origin, .bitcode = impl->bitcode, .hook = {}, .sources = {}, .target = {}}, impl->origin));
+    if (auto done = decodeContents(reply.text, *impl); !done)
+      return makeError("{}: the hook compiler's answer is damaged: {}", impl->origin, done.error().message());
+    disk.store(key, reply.text);
   }
-  if (auto done = describe(**module, *impl); !done)
-    return done.error().withContext(impl->origin);
+  return make(std::move(impl));
+}
+
+std::shared_ptr<const HookModule> HookModule::make(std::unique_ptr<Impl> impl) {
+  for (Variable &variable : impl->variables) {
+    if (variable.storage == Storage::PerLaunch) {
+      impl->perLaunchAlignment = std::max(impl->perLaunchAlignment, variable.alignment);
+      variable.offset = (impl->perLaunchBytes + variable.alignment - 1) / variable.alignment * variable.alignment;
+      impl->perLaunchBytes = variable.offset + variable.size;
+    }
+    impl->variableOfSymbol[variable.symbol] = static_cast<uint32_t>(&variable - impl->variables.data());
+  }
   return std::shared_ptr<const HookModule>(new HookModule(std::move(impl)));
 }
 

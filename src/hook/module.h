@@ -1,14 +1,17 @@
 // A file of hooks: LLVM bitcode made from a HIP or C++ source that includes luthier/hook.h.
 //
 // The bitcode belongs to no GPU target; it is specialised for one when a fragment is compiled (hook/compiler.h). What
-// is in it is read once: the hooks with the types of their parameters, and the tool's variables. Everything that can be
-// refused without compiling is refused here, with the name of the hook: LDS, recursion, symbols that nobody defines.
+// is in it is read once, by the hook compiler's process (hook/compiler_process.h), and kept in the cache: the hooks
+// with the types of their parameters, and the tool's variables. Everything that can be refused without compiling is
+// refused here, with the name of the hook: LDS, recursion, symbols that nobody defines.
 #pragma once
 
+#include "hook/cache.h"
 #include "support/result.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -59,8 +62,9 @@ struct Variable {
 
 class HookModule {
 public:
-  /// `origin` names the file in messages.
-  static Result<std::shared_ptr<const HookModule>> load(std::span<const std::byte> bitcode, std::string origin);
+  /// `origin` names the file in messages. `cache`: where what was found is kept across runs; empty: nowhere.
+  static Result<std::shared_ptr<const HookModule>> load(std::span<const std::byte> bitcode, std::string origin,
+                                                        const std::filesystem::path &cache = defaultCacheFolder());
   ~HookModule();
 
   const std::string &origin() const;
@@ -75,6 +79,8 @@ public:
   /// For the compiler of fragments (hook/module_impl.h).
   struct Impl;
   const Impl &impl() const { return *impl_; }
+  /// Of hooks and variables that are known already.
+  static std::shared_ptr<const HookModule> make(std::unique_ptr<Impl> impl);
 
 private:
   explicit HookModule(std::unique_ptr<Impl> impl);

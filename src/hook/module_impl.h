@@ -13,6 +13,8 @@ struct HookModule::Impl {
   std::string digest; ///< of the bitcode
   std::vector<Hook> hooks;
   std::vector<Variable> variables;
+
+  // Derived from the above (HookModule::make).
   std::map<std::string, uint32_t, std::less<>> variableOfSymbol; ///< index into `variables`
   uint64_t perLaunchBytes = 0;
   uint64_t perLaunchAlignment = 1;
@@ -21,5 +23,9 @@ struct HookModule::Impl {
 /// Scalar registers that a variable of Storage::PerWave takes.
 inline unsigned waveDwords(const Variable &variable) { return static_cast<unsigned>((variable.size + 3) / 4); }
 inline constexpr uint64_t kMaxPerWaveBytes = 64;
+inline constexpr uint64_t kMaxVariableBytes = 1ull << 31;     ///< addends are 32 bits with a sign
+inline constexpr uint64_t kMaxVariableAlignment = 1ull << 32; ///< LLVM has none that is larger
+inline constexpr size_t kMaxVariables = 65535;                ///< Port::index names them
+inline constexpr uint8_t kMaxParameterDwords = 16;
 
 } // namespace luthier::hook

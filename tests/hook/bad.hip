@@ -30,6 +30,10 @@ LUTHIER_HOOK(wave) uint32_t breaksLlvm(uint32_t n) {
   __attribute__((address_space(5))) uint32_t *local = (__attribute__((address_space(5))) uint32_t *)n;
   return __hip_atomic_fetch_add(local, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+// "LLVM ERROR: Cannot select", after which LLVM ends its process, where there is no such instruction.
+__attribute__((target("gfx10-insts"))) LUTHIER_HOOK(lane) uint32_t onlyGfx10(uint32_t n) {
+  return __builtin_amdgcn_permlane16(n, n, 0, 0, false, false);
+}
 LUTHIER_HOOK(wave) void atomicPerWave() {
   __hip_atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }

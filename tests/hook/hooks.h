@@ -19,7 +19,7 @@ inline std::string readFile(const std::string &path) {
 
 inline Result<std::shared_ptr<const HookModule>> loadFile(const std::string &path) {
   const std::string text = readFile(path);
-  return HookModule::load(std::as_bytes(std::span(text)), std::filesystem::path(path).filename());
+  return HookModule::load(std::as_bytes(std::span(text)), std::filesystem::path(path).filename(), /*cache=*/{});
 }
 
 /// The module of hooks.hip, or of another file; null, and a failed test, when it does not load.

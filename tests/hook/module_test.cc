@@ -81,6 +81,16 @@ TEST(HookModule, Variables) {
   EXPECT_EQ(module->perLaunchAlignment(), 8u);
 }
 
+/// Only what starts with _Z is mangled: "n" alone would be __int128, "x" would be long long.
+TEST(HookModule, NamesOfOneLetter) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  for (const char *name : {"n", "x"}) {
+    ASSERT_TRUE(module->findVariable(name)) << name;
+    EXPECT_EQ(module->findVariable(name)->name, name);
+  }
+}
+
 struct Refusal {
   const char *file;
   const char *text;
@@ -119,7 +129,7 @@ TEST(HookModule, ForeignBytes) {
        {std::string(), std::string("hello"), std::string("BC\xc0\xde"), std::string(4096, '\0'),
         std::string("\x7f"
                     "ELF")}) {
-    const auto module = HookModule::load(std::as_bytes(std::span(text)), "odd.bc");
+    const auto module = HookModule::load(std::as_bytes(std::span(text)), "odd.bc", {});
     ASSERT_FALSE(module);
     EXPECT_THAT(module.error().message(), HasSubstr("odd.bc"));
   }
@@ -128,7 +138,7 @@ TEST(HookModule, ForeignBytes) {
 TEST(HookModule, CutOff) {
   const std::string whole = readFile(HOOKS);
   for (size_t size = 0; size < whole.size(); size += 61) {
-    const auto module = HookModule::load(std::as_bytes(std::span(whole).first(size)), "cut.bc");
+    const auto module = HookModule::load(std::as_bytes(std::span(whole).first(size)), "cut.bc", {});
     EXPECT_FALSE(module) << size;
   }
 }
@@ -140,7 +150,7 @@ TEST(HookModule, Damaged) {
   for (size_t at = 0; at < whole.size(); at += 97) {
     std::string text = whole;
     text[at] ^= static_cast<char>(1 << at % 8);
-    refused += !HookModule::load(std::as_bytes(std::span(text)), "damaged.bc");
+    refused += !HookModule::load(std::as_bytes(std::span(text)), "damaged.bc", {});
   }
   EXPECT_GT(refused, 50u);
 }

@@ -4,44 +4,25 @@
 // All that is wrong with the hooks as such is an error here: who builds the tool sees it, not who runs it.
 
 #include "hook/handles.h"
+#include "support/file.h"
 
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 namespace {
 
-using luthier::makeError;
 using luthier::Result;
-
-Result<std::string> read(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (!file)
-    return makeError("cannot read {}", path);
-  return text;
-}
-
-Result<void> write(const std::string &path, const std::string &text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (!file)
-    return makeError("cannot write {}", path);
-  return {};
-}
 
 Result<void> generate(const std::string &input, const std::string &origin, const std::string &header,
                       const std::string &source) {
-  const std::string bitcode = LUTHIER_TRY(read(input));
+  const std::string bitcode = LUTHIER_TRY(luthier::readFile(input));
   const auto bytes = std::as_bytes(std::span(bitcode));
-  const auto module = LUTHIER_TRY(luthier::hook::HookModule::load(bytes, origin));
-  LUTHIER_TRY(write(header, LUTHIER_TRY(luthier::hook::handlesHeader(*module))));
+  const auto module = LUTHIER_TRY(luthier::hook::HookModule::load(bytes, origin, /*cache=*/{}));
+  LUTHIER_TRY(luthier::replaceFile(header, LUTHIER_TRY(luthier::hook::handlesHeader(*module))));
   if (!source.empty())
-    LUTHIER_TRY(
-        write(source, luthier::hook::handlesSource(*module, bytes, std::filesystem::path(header).filename().string())));
+    LUTHIER_TRY(luthier::replaceFile(
+        source, luthier::hook::handlesSource(*module, bytes, std::filesystem::path(header).filename().string())));
   return {};
 }
 

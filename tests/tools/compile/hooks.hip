@@ -7,11 +7,13 @@ LUTHIER_DEVICE struct Pair {
   double b;
 } pairs[5];
 LUTHIER_DEVICE void *memory;
+LUTHIER_DEVICE uint32_t n, x;
 LUTHIER_PER_WAVE uint64_t seen;
 
 enum class Kind : uint8_t { One };
 
 LUTHIER_HOOK(wave) void count(uint32_t n) { seen += n; }
+extern "C" LUTHIER_HOOK(wave) void i(uint32_t add) { seen += add; }
 LUTHIER_HOOK(wave) void flush() { luthier::atomicAdd(total, seen); }
 namespace my {
 LUTHIER_HOOK(lane)

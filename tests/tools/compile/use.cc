@@ -13,6 +13,10 @@ static_assert(
     std::is_same_v<decltype(hooks::pairs), const Variable<std::array<std::byte, 16>[5], VariableKind::Device>>);
 static_assert(std::is_same_v<decltype(hooks::memory), const Variable<void *, VariableKind::Device>>);
 
+static_assert(std::is_same_v<decltype(hooks::n), const Variable<uint32_t, VariableKind::Device>>);
+static_assert(std::is_same_v<decltype(hooks::x), const Variable<uint32_t, VariableKind::Device>>);
+static_assert(std::is_same_v<decltype(hooks::i), const Hook<uint32_t>>);
+
 struct Use : Tool {
   void instrument(Kernel &kernel, Site at) override {
     const float real = 1;

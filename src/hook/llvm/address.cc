@@ -1,7 +1,7 @@
 // Effective addresses of memory accesses, as code: the formulas of the ISA manuals' chapters on memory instructions
 // (scalar memory, vector memory buffers, flat memory, data share).
 
-#include "hook/wrapper.h"
+#include "hook/llvm/wrapper.h"
 
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 

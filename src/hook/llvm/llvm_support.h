@@ -1,9 +1,8 @@
-// Calling LLVM without letting it take the process down. Included only by sources of this layer.
+// What all sources that call LLVM share. Included only by sources of this layer.
 #pragma once
 
 #include "support/result.h"
 
-#include <llvm/ADT/STLFunctionalExtras.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/Module.h>
 
@@ -14,19 +13,6 @@
 #include <string_view>
 
 namespace luthier::hook {
-
-enum class Input {
-  Own,     ///< LLVM itself made it, or has accepted it before
-  Foreign, ///< nobody vouches for it
-};
-
-/// Code of the error when LLVM was left in the middle of its work.
-inline constexpr int kGaveUp = 1;
-
-/// Runs `work`. Where LLVM gives up ("fatal error") it is left at once and what it held is leaked, which is better than
-/// LLVM's own way: ending the process. With Input::Foreign, a crash of this thread is such an end too: LLVM's reader
-/// of bitcode believes most of what it reads.
-Result<void> guarded(llvm::function_ref<Result<void>()> work, Input input = Input::Own);
 
 /// Initialises LLVM's AMD GPU target, once.
 void initializeLlvm();
@@ -39,7 +25,7 @@ std::string takeMessage(llvm::Error error);
 /// Reads bitcode and makes it independent of what it was compiled for: attributes that name a CPU or its features, and
 /// lists that keep symbols alive, are dropped; every global has a name. Names are the same every time.
 Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bitcode, llvm::LLVMContext &context,
-                                                  const std::string &origin, Input input);
+                                                  const std::string &origin);
 
 /// Functions that luthier/hook.h declares and the compiler of fragments provides.
 namespace reserved {
@@ -53,6 +39,9 @@ inline constexpr std::string_view kWaveSize = "__luthier_wave_size";
 inline constexpr std::string_view kHardwareId = "__luthier_hardware_id";
 inline constexpr std::string_view kAll[] = {kReadReg, kWriteReg, kLaunch32, kLaunch64, kExec, kWaveSize, kHardwareId};
 } // namespace reserved
+
+/// Whether the demangler may see it: it takes any other name for that of a type ("n" for __int128).
+inline bool isMangled(llvm::StringRef symbol) { return symbol.starts_with("_Z"); }
 
 inline llvm::StringRef ref(std::string_view text) { return {text.data(), text.size()}; }
 inline std::string_view view(llvm::StringRef text) { return {text.data(), text.size()}; }

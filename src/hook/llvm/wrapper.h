@@ -9,7 +9,7 @@
 #pragma once
 
 #include "hook/fragment.h"
-#include "hook/llvm_support.h"
+#include "hook/llvm/llvm_support.h"
 #include "hook/module.h"
 #include "isa/target.h"
 

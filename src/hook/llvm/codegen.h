@@ -2,7 +2,7 @@
 #pragma once
 
 #include "hook/fragment.h"
-#include "hook/llvm_support.h"
+#include "hook/llvm/llvm_support.h"
 #include "isa/target.h"
 
 #include <llvm/Target/TargetMachine.h>

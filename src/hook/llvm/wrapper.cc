@@ -1,6 +1,6 @@
-#include "hook/wrapper.h"
+#include "hook/llvm/wrapper.h"
 
-#include "hook/ir.h"
+#include "hook/llvm/ir.h"
 #include "hook/module_impl.h"
 
 #include <llvm/ADT/SmallPtrSet.h>

@@ -1,7 +1,7 @@
 // Small operations on LLVM's intermediate code. Included only by sources of this layer.
 #pragma once
 
-#include "hook/llvm_support.h"
+#include "hook/llvm/llvm_support.h"
 
 #include <llvm/IR/IRBuilder.h>
 

@@ -1,4 +1,4 @@
-#include "hook/ir.h"
+#include "hook/llvm/ir.h"
 
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>

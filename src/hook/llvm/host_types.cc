@@ -1,4 +1,6 @@
-#include "hook/host_types.h"
+#include "hook/llvm/host_types.h"
+
+#include "hook/llvm/llvm_support.h"
 
 #include <fmt/format.h>
 #include <llvm/Demangle/Demangle.h>
@@ -48,7 +50,7 @@ std::string hostTypeOfScalar(const llvm::Type &type, const llvm::DataLayout &lay
 std::vector<std::string> demangledParameters(const llvm::Function &function) {
   llvm::ItaniumPartialDemangler demangler;
   const std::string symbol = function.getName().str();
-  if (demangler.partialDemangle(symbol.c_str()) || !demangler.isFunction())
+  if (!isMangled(symbol) || demangler.partialDemangle(symbol.c_str()) || !demangler.isFunction())
     return {};
   char *text = demangler.getFunctionParameters(nullptr, nullptr);
   if (!text)

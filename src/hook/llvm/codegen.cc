@@ -1,6 +1,6 @@
-#include "hook/codegen.h"
+#include "hook/llvm/codegen.h"
 
-#include "hook/wrapper.h"
+#include "hook/llvm/wrapper.h"
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
