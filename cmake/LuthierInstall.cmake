@@ -12,7 +12,8 @@ set_target_properties(luthier-hook-handles PROPERTIES EXPORT_NAME hook-handles)
 
 install(TARGETS luthier_runtime EXPORT luthier LIBRARY DESTINATION lib)
 install(TARGETS luthier-hook-handles EXPORT luthier RUNTIME DESTINATION lib/luthier/bin)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/luthier DESTINATION include)
+# luthier/vgpu.h is the header of a library that is not installed: it is for programs of this tree.
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/luthier DESTINATION include PATTERN vgpu.h EXCLUDE)
 install(FILES ${PROJECT_BINARY_DIR}/src/isa/generated/include/luthier/opcode.h DESTINATION include/luthier)
 
 set(package lib/cmake/luthier)

@@ -12,9 +12,9 @@
 #include <luthier/memory_space_name.h>
 
 #include "cli/command.h"
+#include "luthier/mem_trace_format.h"
 #include "object/mapped_file.h"
 #include "report/csv.h"
-#include "report/mem_trace_format.h"
 #include "support/access_sum.h"
 #include "support/log.h"
 

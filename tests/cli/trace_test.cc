@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <luthier/property.h>
 
-#include "report/mem_trace_format.h"
+#include "luthier/mem_trace_format.h"
 #include "run_luthier.h"
 #include "support/access_sum.h"
 #include "temp_folder.h"

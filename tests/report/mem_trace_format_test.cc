@@ -1,4 +1,4 @@
-#include "report/mem_trace_format.h"
+#include "luthier/mem_trace_format.h"
 
 #include <gtest/gtest.h>
 

@@ -24,7 +24,7 @@ options = parser.parse_args()
 
 
 class Reader:
-    """Reads the tool's file as src/report/mem_trace_format.h describes it."""
+    """Reads the tool's file as include/luthier/mem_trace_format.h describes it."""
 
     def __init__(self, data):
         assert data[:8] == b"LUTHMEM\x1a" and struct.unpack("<II", data[8:16]) == (1, 0)

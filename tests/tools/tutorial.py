@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Usage: tutorial.py CMAKE BUILD FOLDER
+"""Usage: tutorial.py CMAKE BUILD PREFIX FOLDER
 
-Installs what is in BUILD into a new place, builds the tool of docs/write-a-tool.md (in FOLDER, as the page has it) there
-with nothing but find_package(luthier), and runs a sample under it.
+Builds the tool of docs/write-a-tool.md (in FOLDER, as the page has it) with nothing but find_package(luthier) of the
+installation in PREFIX, and runs a sample of BUILD under it.
 """
 import shutil
 import subprocess
 import sys
 import tempfile
 
-cmake, build, source = sys.argv[1:]
+cmake, build, prefix, source = sys.argv[1:]
 
 
 def call(*command, **more):
@@ -20,8 +20,7 @@ def call(*command, **more):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    prefix, tool = folder + "/prefix", folder + "/branch_bias"
-    call(cmake, "--install", build, "--prefix", prefix)
+    tool = folder + "/branch_bias"
     shutil.copytree(source, tool)
     call(cmake, "-S", tool, "-B", tool + "/build", f"-DCMAKE_PREFIX_PATH={prefix}", "-DCMAKE_CXX_COMPILER=clang++-19")
     call(cmake, "--build", tool + "/build")

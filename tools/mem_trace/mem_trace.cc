@@ -1,10 +1,11 @@
-// Writes every memory access of kernels to a file (src/report/mem_trace_format.h), while they run.
+// Writes every memory access of kernels to a file (luthier/mem_trace_format.h), while they run.
 //
 // Memory is bounded by the ring: a thread takes records out of it and writes them in few bytes each. Where the kernels
 // are faster than the thread, records are lost, and counted; or, if the user prefers, the kernels wait.
 #include "mem_trace_hooks.h"
-#include "report/mem_trace_format.h"
 #include "ring.h"
+
+#include <luthier/mem_trace_format.h>
 
 #include <atomic>
 #include <bit>
