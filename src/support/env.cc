@@ -1,9 +1,8 @@
 #include "support/env.h"
 
-#include <charconv>
-#include <cstdlib>
+#include "support/value_type.h"
 
-#include <fmt/format.h>
+#include <cstdlib>
 
 namespace luthier::env {
 
@@ -27,39 +26,13 @@ std::optional<std::string> text(const char *name) {
 }
 
 Result<uint64_t> number(const char *name, uint64_t fallback, uint64_t min, uint64_t max) {
-  std::optional<std::string> value = text(name);
-  if (!value)
-    return fallback;
-
-  std::string_view digits = trim(*value);
-  int base = 10;
-  if (digits.starts_with("0x") || digits.starts_with("0X")) {
-    digits.remove_prefix(2);
-    base = 16;
-  }
-  uint64_t parsed = 0;
-  auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), parsed, base);
-  bool whole = status == std::errc() && end == digits.data() + digits.size();
-  if (whole && parsed >= min && parsed <= max)
-    return parsed;
-
-  if (max == std::numeric_limits<uint64_t>::max())
-    return makeError("{} is '{}'; expected a number of at least {}", name, *value, min);
-  return makeError("{} is '{}'; expected a number from {} to {}", name, *value, min, max);
+  const std::optional<std::string> value = text(name);
+  return value ? parseNumber(name, *value, min, max) : fallback;
 }
 
 Result<bool> flag(const char *name, bool fallback) {
-  std::optional<std::string> value = text(name);
-  if (!value)
-    return fallback;
-  std::string_view word = trim(*value);
-  for (std::string_view yes : {"1", "true", "yes", "on"})
-    if (word == yes)
-      return true;
-  for (std::string_view no : {"0", "false", "no", "off"})
-    if (word == no)
-      return false;
-  return makeError("{} is '{}'; expected 1 or 0 (or true, false, yes, no, on, off)", name, *value);
+  const std::optional<std::string> value = text(name);
+  return value ? parseFlag(name, *value) : fallback;
 }
 
 Result<std::vector<std::string>> list(const char *name) {
@@ -70,14 +43,8 @@ Result<std::vector<std::string>> list(const char *name) {
 }
 
 Result<size_t> choice(const char *name, const std::vector<std::string_view> &choices, size_t fallback) {
-  std::optional<std::string> value = text(name);
-  if (!value)
-    return fallback;
-  std::string_view word = trim(*value);
-  for (size_t i = 0; i < choices.size(); ++i)
-    if (word == choices[i])
-      return i;
-  return makeError("{} is '{}'; expected one of: {}", name, *value, fmt::join(choices, ", "));
+  const std::optional<std::string> value = text(name);
+  return value ? parseChoice(name, *value, choices) : fallback;
 }
 
 Result<std::vector<std::string>> splitList(std::string_view value, std::string_view what) {

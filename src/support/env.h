@@ -20,17 +20,16 @@ namespace luthier::env {
 // Names are C strings because the system wants them so.
 std::optional<std::string> text(const char *name);
 
-// Decimal, or hexadecimal after 0x; must lie in [min, max].
+// Values are read as support/value_type.h says: the messages are those of all values that users write.
 Result<uint64_t> number(const char *name, uint64_t fallback, uint64_t min = 0,
                         uint64_t max = std::numeric_limits<uint64_t>::max());
 
-// 1, true, yes, on; 0, false, no, off.
 Result<bool> flag(const char *name, bool fallback);
 
 // Comma-separated items, spaces around them removed. An empty item ("a,,b") is an error.
 Result<std::vector<std::string>> list(const char *name);
 
-// One of the given names; gives its index.
+// Gives the index of the name.
 Result<size_t> choice(const char *name, const std::vector<std::string_view> &choices, size_t fallback);
 
 // The same list syntax for text that comes from elsewhere; `what` names it in the error.

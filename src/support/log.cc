@@ -1,9 +1,9 @@
 #include "support/log.h"
 
+#include "support/variables.h"
 #include "support/write_all.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <string>
 
 #include <fmt/format.h>
@@ -28,17 +28,10 @@ constexpr std::string_view prefix(Level severity) {
 }
 
 Level readLevel() {
-  const char *text = ::secure_getenv("LUTHIER_LOG");
-  std::string_view name = text ? text : "";
-  if (name.empty() || name == "warn")
-    return Level::warn;
-  if (name == "error")
-    return Level::error;
-  if (name == "info")
-    return Level::info;
-  if (name == "debug")
-    return Level::debug;
-  write(Level::warn, fmt::format("LUTHIER_LOG is '{}'; expected error, warn, info or debug; using warn", name));
+  const Result<size_t> level = env::choice(env::kLog, static_cast<size_t>(Level::warn));
+  if (level)
+    return static_cast<Level>(*level);
+  write(Level::warn, fmt::format("{}; using warn", level.error().message()));
   return Level::warn;
 }
 

@@ -45,7 +45,8 @@ TEST_F(LogDeathTest, Debug) {
               "^luthier: error: e1\nluthier: warning: w2\nluthier: i3\nluthier: debug: d4\n$");
 }
 TEST_F(LogDeathTest, UnknownLevelIsSaid) {
-  EXPECT_EXIT(logAllLevels("loud"), exitedWell, "LUTHIER_LOG is 'loud'; expected error, warn, info or debug");
+  EXPECT_EXIT(logAllLevels("loud"), exitedWell,
+              "LUTHIER_LOG is 'loud'; expected one of: error, warn, info, debug; using warn");
 }
 
 TEST_F(Log, EveryLineOfAMessageHasThePrefix) {

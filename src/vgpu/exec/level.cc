@@ -2,8 +2,8 @@
 
 #include "vgpu/exec/level.h"
 
-#include "support/env.h"
 #include "support/log.h"
+#include "support/variables.h"
 
 namespace luthier::vgpu {
 
@@ -37,12 +37,16 @@ const ExecLevel &choose() {
 #endif
       {"base", true, level_base::level},
   };
-  const auto wanted = env::text("LUTHIER_VGPU_CPU");
-  if (wanted) {
+  const auto wanted = env::text(env::kCpu.name);
+  if (const auto known = env::check(env::kCpu); !known)
+    log::error("{}; the best level that this CPU has is used", known.error().message());
+  else if (wanted) {
     for (const Choice &choice : choices)
       if (choice.name == *wanted && choice.supported)
         return choice.level();
-    log::error("LUTHIER_VGPU_CPU={}: not one of the levels that this CPU has (base, avx2, avx512); ignored", *wanted);
+    log::error("LUTHIER_VGPU_CPU is '{}', which this CPU or this build does not have; the best level that it has is "
+               "used",
+               *wanted);
   }
   for (const Choice &choice : choices)
     if (choice.supported)

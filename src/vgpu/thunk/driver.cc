@@ -1,7 +1,7 @@
 #include "vgpu/thunk/driver.h"
 
-#include "support/env.h"
 #include "support/log.h"
+#include "support/variables.h"
 #include "support/write_all.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
@@ -40,7 +40,7 @@ void writeBlock(std::string_view text) {
 Driver *theDriver = nullptr;
 
 bool strictWaitsWanted() {
-  const Result<bool> wanted = env::flag("LUTHIER_VGPU_STRICT_WAITS", false);
+  const Result<bool> wanted = env::flag(env::kStrictWaits, false);
   if (!wanted)
     log::error("{}; waits are not checked", wanted.error().message());
   return wanted && *wanted;
@@ -48,9 +48,9 @@ bool strictWaitsWanted() {
 
 /// LUTHIER_VGPU_POISON_DEAD is the seed of the garbage.
 std::shared_ptr<const Poison> poisonWanted(LoadedLiveness &liveness) {
-  if (!env::text("LUTHIER_VGPU_POISON_DEAD"))
+  if (!env::text(env::kPoisonDead.name))
     return nullptr;
-  const Result<uint64_t> seed = env::number("LUTHIER_VGPU_POISON_DEAD", 1);
+  const Result<uint64_t> seed = env::number(env::kPoisonDead, 1);
   if (!seed) {
     log::error("{}; dead registers are left alone", seed.error().message());
     return nullptr;

@@ -1,8 +1,8 @@
 #include "vgpu/translate/translations.h"
 
-#include "support/env.h"
 #include "support/log.h"
 #include "support/thread.h"
+#include "support/variables.h"
 #include "vgpu/exec/level.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/translate/library.h"
@@ -32,7 +32,7 @@ Policy policy() {
   static const Policy chosen = [] {
     if (!kBuilt || std::string_view(execLevel().name) != "avx512")
       return Policy::Never;
-    const auto choice = env::choice("LUTHIER_VGPU_TRANSLATE", {"0", "1", "always"}, 1);
+    const auto choice = env::choice(env::kTranslate, 1);
     if (!choice) {
       log::error("{}; hot kernels are translated", choice.error().message());
       return Policy::Hot;

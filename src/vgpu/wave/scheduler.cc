@@ -1,8 +1,8 @@
 #include "vgpu/wave/scheduler.h"
 
-#include "support/env.h"
 #include "support/log.h"
 #include "support/thread.h"
+#include "support/variables.h"
 #include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
@@ -19,7 +19,7 @@ namespace luthier::vgpu {
 namespace {
 
 unsigned defaultThreads() {
-  auto threads = env::number("LUTHIER_VGPU_THREADS", 0, 0, 1024);
+  auto threads = env::number(env::kThreads, 0);
   if (!threads) {
     log::error("{}; using all cores", threads.error().message());
     return std::max(1u, std::thread::hardware_concurrency());

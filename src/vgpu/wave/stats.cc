@@ -1,8 +1,8 @@
 #include "vgpu/wave/stats.h"
 
-#include "support/env.h"
 #include "support/file.h"
 #include "support/log.h"
+#include "support/variables.h"
 #include "vgpu/device.h"
 #include "vgpu/wave/decoder.h"
 
@@ -24,8 +24,10 @@ void DispatchCounters::merge(const std::vector<OpcodeCount> &counts, uint64_t wa
 Stats::Stats(std::string path) : path_(std::move(path)) {}
 
 std::unique_ptr<Stats> Stats::fromEnvironment() {
-  auto path = env::text("LUTHIER_VGPU_STATS");
-  return path ? std::make_unique<Stats>(*path) : nullptr;
+  const auto path = env::outputFile(env::kStats);
+  if (!path)
+    log::error("{}; no statistics are written", path.error().message());
+  return path && *path ? std::make_unique<Stats>(**path) : nullptr;
 }
 
 void Stats::add(const Dispatch &dispatch, const DispatchCounters &counters, const std::string &kernelName,

@@ -1,8 +1,8 @@
 #include "vgpu/wave/trace.h"
 
 #include "luthier/memory_space_name.h"
-#include "support/env.h"
 #include "support/log.h"
+#include "support/variables.h"
 #include "support/write_all.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/workgroup.h"
@@ -39,7 +39,7 @@ Result<WaveRange> parseWaveRange(std::string_view text) {
   const auto first = decimal(text.substr(0, dash));
   const auto last = dash == text.npos ? first : decimal(text.substr(dash + 1));
   if (!first || !last || *last < *first)
-    return makeError("'{}' is no wave: expected a number, or a range such as 4-7", text);
+    return makeError("'{}' is not a wave: expected a number, or a range such as 4-7", text);
   return WaveRange{*first, *last};
 }
 
@@ -61,8 +61,13 @@ Result<std::shared_ptr<Trace>> Trace::open(const std::string &path, const std::s
 }
 
 std::shared_ptr<Trace> Trace::fromEnvironment() {
-  const auto path = env::text("LUTHIER_VGPU_TRACE");
-  if (!path)
+  const auto path = env::outputFile(env::kVgpuTrace);
+  const auto sums = env::flag(env::kTraceSums, false);
+  if (!path || !sums) {
+    log::error("{}; nothing is traced", (path ? sums.error() : path.error()).message());
+    return nullptr;
+  }
+  if (!*path)
     return nullptr;
   WaveRange waves;
   if (const auto text = env::text("LUTHIER_VGPU_TRACE_WAVE")) {
@@ -73,9 +78,8 @@ std::shared_ptr<Trace> Trace::fromEnvironment() {
     }
     waves = *range;
   }
-  const bool sums = env::text("LUTHIER_VGPU_TRACE_SUMS").value_or("0") != "0";
-  auto trace = open(*path, env::text("LUTHIER_VGPU_TRACE_KERNEL").value_or(""), waves,
-                    sums ? TraceContent::AccessSums : TraceContent::Instructions);
+  auto trace = open(**path, env::text("LUTHIER_VGPU_TRACE_KERNEL").value_or(""), waves,
+                    *sums ? TraceContent::AccessSums : TraceContent::Instructions);
   if (!trace) {
     log::error("{}; nothing is traced", trace.error().message());
     return nullptr;
