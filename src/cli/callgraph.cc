@@ -10,6 +10,7 @@
 #include "cli/code_file.h"
 #include "cli/command.h"
 #include "cli/graphviz.h"
+#include "cli/options.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -24,7 +25,8 @@ using analysis::CallSite;
 using nlohmann::ordered_json;
 
 struct CallGraphOptions {
-  std::string file, target, output;
+  CodeFile file;
+  std::string output;
   bool json = false, all = false;
 };
 
@@ -71,14 +73,15 @@ std::vector<std::string> calleesOf(const CallGraph &graph, const CallNode &node)
   return lines;
 }
 
-std::string asText(const object::CodeObject &object, const CallGraph &graph, bool all) {
+std::string asText(const object::CodeObject &object, uint64_t number, const CallGraph &graph, bool all) {
   size_t kernels = 0, quiet = 0;
   for (const CallNode &node : graph.nodes()) {
     kernels += isKernel(node);
     quiet += !isInteresting(node);
   }
-  std::string text = fmt::format("{} ({}): {} kernels, {} device functions, {} calls\n", object.targetId(),
-                                 object.origin(), kernels, graph.nodes().size() - kernels, graph.sites().size());
+  std::string text =
+      fmt::format("object {}: {} ({}): {} kernels, {} device functions, {} calls\n", number, object.targetId(),
+                  object.origin(), kernels, graph.nodes().size() - kernels, graph.sites().size());
   for (const CallNode &node : graph.nodes()) {
     if (!all && !isInteresting(node))
       continue;
@@ -93,9 +96,10 @@ std::string asText(const object::CodeObject &object, const CallGraph &graph, boo
   return text;
 }
 
-ordered_json asJson(const object::CodeObject &object, const CallGraph &graph) {
+ordered_json asJson(const object::CodeObject &object, uint64_t number, const CallGraph &graph) {
   ordered_json json = {{"target", object.targetId()},
                        {"object", object.origin()},
+                       {"number", number},
                        {"functions", ordered_json::array()},
                        {"calls", ordered_json::array()}};
   for (const CallNode &node : graph.nodes())
@@ -122,7 +126,7 @@ ordered_json asJson(const object::CodeObject &object, const CallGraph &graph) {
 }
 
 /// A cluster of the drawing per object; names of nodes carry its number.
-std::string asDot(const object::CodeObject &object, const CallGraph &graph, unsigned number, bool all) {
+std::string asDot(const object::CodeObject &object, const CallGraph &graph, uint64_t number, bool all) {
   std::string dot = fmt::format("  subgraph cluster_{} {{\n    label={};\n", number, dotQuoted(object.targetId()));
   bool pointer = false;
   for (uint32_t n = 0; n < graph.nodes().size(); ++n) {
@@ -155,24 +159,21 @@ std::string asDot(const object::CodeObject &object, const CallGraph &graph, unsi
 Result<void> printCallGraph(const CallGraphOptions &options) {
   ordered_json objects = ordered_json::array();
   std::string dot = "digraph {\n  rankdir=LR;\n  node [fontname=\"monospace\", fontsize=10];\n";
-  unsigned number = 0;
-  LUTHIER_TRY(forEachObject(options.file, options.target,
-                            [&](const object::Image &, const object::CodeObject &object) -> Result<void> {
-                              const auto program = LUTHIER_TRY(analysis::Program::create(object));
-                              const CallGraph graph = LUTHIER_TRY(CallGraph::build(*program));
-                              if (options.json)
-                                objects.push_back(asJson(object, graph));
-                              else if (options.output.empty())
-                                std::cout << asText(object, graph, options.all);
-                              if (!options.output.empty())
-                                dot += asDot(object, graph, number, options.all);
-                              ++number;
-                              return {};
-                            }));
+  LUTHIER_TRY(forEachObject(options.file, [&](const object::CodeObject &object, uint64_t number) -> Result<void> {
+    const auto program = LUTHIER_TRY(analysis::Program::create(object));
+    const CallGraph graph = LUTHIER_TRY(CallGraph::build(*program));
+    if (options.json)
+      objects.push_back(asJson(object, number, graph));
+    else if (options.output.empty())
+      std::cout << asText(object, number, graph, options.all);
+    if (!options.output.empty())
+      dot += asDot(object, graph, number, options.all);
+    return {};
+  }));
   if (!options.output.empty())
     LUTHIER_TRY(writeGraph(dot + "}\n", options.output));
   if (options.json)
-    std::cout << ordered_json({{"file", options.file}, {"objects", objects}})
+    std::cout << ordered_json({{"file", options.file.path}, {"objects", objects}})
                      .dump(1, ' ', false, ordered_json::error_handler_t::replace)
               << "\n";
   return {};
@@ -181,16 +182,12 @@ Result<void> printCallGraph(const CallGraphOptions &options) {
 } // namespace
 
 void addCallgraphCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("callgraph", "Which functions call which");
+  CLI::App *command = root.add_subcommand("callgraph", "Show which functions call which");
   auto options = std::make_shared<CallGraphOptions>();
-  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
-      ->required()
-      ->type_name("");
-  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
-      ->type_name("T");
+  addCodeFile(*command, options->file);
   command->add_option("-o", options->output, "Write a graph: .dot, or drawn by Graphviz as .svg, .png, .pdf")
       ->type_name("FILE");
-  command->add_flag("--all", options->all, "Also kernels that call nothing");
+  command->add_flag("--all", options->all, "Include kernels that call nothing");
   command->add_flag("--json", options->json, "Print JSON");
   command->callback([options, &invocation] {
     const Result<void> done = printCallGraph(*options);

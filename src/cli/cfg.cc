@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/graphviz.h"
 #include "cli/listing.h"
+#include "cli/options.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -26,7 +27,8 @@ using analysis::EdgeKind;
 using nlohmann::ordered_json;
 
 struct CfgOptions {
-  std::string file, target, kernel, function, output;
+  CodeFile file;
+  std::string kernel, function, output;
   bool json = false;
 };
 
@@ -101,13 +103,11 @@ std::string asDot(const analysis::Function &function, const Listing &listing) {
   return dot + "}\n";
 }
 
-std::string asJson(const analysis::Function &function, const Listing &listing, const std::string &target) {
+std::string asJson(const analysis::Function &function, const Listing &listing, const SelectedFunction &selected) {
   const Cfg &cfg = function.cfg();
-  ordered_json json = {{"name", function.symbol().name},
-                       {"demangled", demangle(function.symbol().name)},
-                       {"target", target},
-                       {"instructions", cfg.instrs().size()},
-                       {"blocks", ordered_json::array()},
+  ordered_json json = {{"name", function.symbol().name},        {"demangled", demangle(function.symbol().name)},
+                       {"target", selected.object->targetId()}, {"object", selected.number},
+                       {"instructions", cfg.instrs().size()},   {"blocks", ordered_json::array()},
                        {"edges", ordered_json::array()}};
   for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
     const Block &block = cfg.blocks()[n];
@@ -129,7 +129,7 @@ std::string asJson(const analysis::Function &function, const Listing &listing, c
 Result<void> printCfg(const CfgOptions &options) {
   const bool kernel = !options.kernel.empty();
   const SelectedFunction selected =
-      LUTHIER_TRY(selectFunction(options.file, options.target, kernel ? options.kernel : options.function,
+      LUTHIER_TRY(selectFunction(options.file, kernel ? options.kernel : options.function,
                                  kernel ? FunctionKind::Kernel : FunctionKind::DeviceFunction));
   const auto program = LUTHIER_TRY(analysis::Program::create(*selected.object));
   const analysis::Function &function = *LUTHIER_TRY(program->function(*selected.symbol));
@@ -137,7 +137,7 @@ Result<void> printCfg(const CfgOptions &options) {
   if (!options.output.empty())
     LUTHIER_TRY(writeGraph(asDot(function, listing), options.output));
   if (options.json)
-    std::cout << asJson(function, listing, selected.object->targetId());
+    std::cout << asJson(function, listing, selected);
   else if (options.output.empty())
     std::cout << asText(function, listing, selected.object->targetId());
   return {};
@@ -146,17 +146,13 @@ Result<void> printCfg(const CfgOptions &options) {
 } // namespace
 
 void addCfgCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("cfg", "The control flow of a kernel or device function");
+  CLI::App *command = root.add_subcommand("cfg", "Show the control flow of a kernel or device function");
   auto options = std::make_shared<CfgOptions>();
-  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
-      ->required()
-      ->type_name("");
+  addCodeFile(*command, options->file);
   CLI::Option_group *which = command->add_option_group("function");
   which->add_option("--kernel", options->kernel, "The kernel: its name, or a part of it")->type_name("NAME");
   which->add_option("--function", options->function, "The device function")->type_name("NAME");
   which->require_option(1);
-  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
-      ->type_name("T");
   command->add_option("-o", options->output, "Write a graph: .dot, or drawn by Graphviz as .svg, .png, .pdf")
       ->type_name("FILE");
   command->add_flag("--json", options->json, "Print JSON");

@@ -11,6 +11,7 @@
 #include "cli/code_file.h"
 #include "cli/command.h"
 #include "cli/listing.h"
+#include "cli/options.h"
 #include "object/source_lines.h"
 #include "rewrite/emit.h"
 #include "support/demangle.h"
@@ -26,7 +27,8 @@ using analysis::LiveSets;
 using nlohmann::ordered_json;
 
 struct DisasmOptions {
-  std::string file, target, kernel, function;
+  CodeFile file;
+  std::string kernel, function;
   bool liveness = false, summary = false, source = false, json = false;
 };
 
@@ -54,21 +56,21 @@ private:
     const std::string &name = options_.kernel.empty() ? options_.function : options_.kernel;
     const auto begin = [&] {
       if (options_.json)
-        std::cout << fmt::format("{{\"file\": {}, \"functions\": [", ordered_json(options_.file).dump());
+        std::cout << fmt::format("{{\"file\": {}, \"functions\": [", ordered_json(options_.file.path).dump());
     };
     if (!name.empty()) {
-      const SelectedFunction selected =
-          LUTHIER_TRY(selectFunction(options_.file, options_.target, name,
-                                     options_.kernel.empty() ? FunctionKind::DeviceFunction : FunctionKind::Kernel));
+      const SelectedFunction selected = LUTHIER_TRY(selectFunction(
+          options_.file, name, options_.kernel.empty() ? FunctionKind::DeviceFunction : FunctionKind::Kernel));
       begin();
+      number_ = selected.number;
       LUTHIER_TRY(print(*selected.object, {selected.symbol}));
     } else {
       begin();
-      LUTHIER_TRY(forEachObject(options_.file, options_.target,
-                                [&](const object::Image &, const object::CodeObject &object) -> Result<void> {
-                                  LUTHIER_TRY(print(object, {}));
-                                  return {};
-                                }));
+      LUTHIER_TRY(forEachObject(options_.file, [&](const object::CodeObject &object, uint64_t number) -> Result<void> {
+        number_ = number;
+        LUTHIER_TRY(print(object, {}));
+        return {};
+      }));
     }
     if (options_.json)
       std::cout << (first_ ? "]}\n" : "\n]}\n");
@@ -247,9 +249,10 @@ private:
                  const std::vector<Dead> &dead) {
     const object::Symbol &symbol = function.symbol();
     const Cfg &cfg = function.cfg();
-    std::string text = fmt::format("{}{} {} ({}): {} instructions, {} blocks\n", first_ ? "" : "\n",
-                                   function.isKernel() ? "kernel" : "device function", demangle(symbol.name),
-                                   object.targetId(), cfg.instrs().size(), cfg.blocks().size());
+    std::string text =
+        fmt::format("{}{} {} ({}{}): {} instructions, {} blocks\n", first_ ? "" : "\n",
+                    function.isKernel() ? "kernel" : "device function", demangle(symbol.name), object.targetId(),
+                    number_ > 1 ? fmt::format(", object {}", number_) : "", cfg.instrs().size(), cfg.blocks().size());
     first_ = false;
     std::string lastLine;
     for (uint32_t n = 0; n < cfg.blocks().size(); ++n) {
@@ -295,6 +298,7 @@ private:
                          {"demangled", demangle(symbol.name)},
                          {"kind", function.isKernel() ? "kernel" : "device_function"},
                          {"target", object.targetId()},
+                         {"object", number_},
                          {"address", symbol.address},
                          {"size", symbol.size},
                          {"blocks", ordered_json::array()}};
@@ -338,6 +342,7 @@ private:
 
   const DisasmOptions &options_;
   bool first_ = true;
+  uint64_t number_ = 0; ///< of the object that is printed
   const object::SourceLines *lines_ = nullptr;
   rewrite::CodeMap map_; ///< empty for code that has not been rewritten
   std::map<std::string, analysis::Budget> budgets_;
@@ -347,35 +352,30 @@ private:
 } // namespace
 
 void addDisasmCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("disasm", "The instructions of kernels and device functions");
+  CLI::App *command = root.add_subcommand("disasm", "Disassemble kernels and device functions");
   auto options = std::make_shared<DisasmOptions>();
-  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
-      ->required()
-      ->type_name("");
+  addCodeFile(*command, options->file);
   CLI::Option *kernel = command->add_option("--kernel", options->kernel, "Only this kernel: its name, or a part of it")
                             ->type_name("NAME");
   command->add_option("--function", options->function, "Only this device function")
       ->type_name("NAME")
       ->excludes(kernel);
-  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
-      ->type_name("T");
   CLI::Option *liveness = command->add_flag("--liveness", options->liveness,
-                                            "Before each instruction: registers that are dead, and loads in flight");
-  command->add_flag("--source", options->source, "Lines of the source, if the file has them (hipcc -g)");
+                                            "Show dead registers and loads in flight before each instruction");
+  command->add_flag("--source", options->source, "Show source lines, if the file has them (hipcc -g)");
   CLI::Option *json = command->add_flag("--json", options->json, "Print JSON");
   command
       ->add_flag("--liveness-summary", options->summary,
-                 "Instead of instructions: how many registers are dead on average, per target")
+                 "Instead of instructions, show how many registers are dead on average, per target")
       ->excludes(liveness)
       ->excludes(json);
   command->footer(
       "NAME may be a symbol, a name as in the source with or without arguments, or a part that only one function has.\n"
-      "Of files that `luthier instrument` wrote, inserted code is marked: > the hook, + what is around it, * what "
-      "stands for "
-      "an\ninstruction of the original that cannot stay as it is. The address is that of the instruction it belongs "
-      "to.\n"
-      "Dead registers are those that the kernel has and does not need: VGPRs are counted in the lanes that EXEC has "
-      "on.");
+      "In files written by `luthier instrument`, inserted code is marked: > the hook, + the code around it, * code "
+      "that\n"
+      "replaces an instruction of the original. Its address is that of the instruction it belongs to.\n"
+      "Dead registers are allocated registers whose values are not needed; VGPRs are counted for the lanes that EXEC "
+      "enables.");
   command->callback([options, &invocation] { invocation.exitStatus = Disassembly(*options).run(); });
 }
 

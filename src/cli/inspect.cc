@@ -13,7 +13,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/code_file.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "isa/occupancy.h"
 #include "object/container.h"
 #include "object/kernel_resources.h"
@@ -31,8 +33,7 @@ using object::Symbol;
 using object::SymbolKind;
 
 struct InspectOptions {
-  std::string file;
-  std::string target;
+  CodeFile file;
   bool kernels = false, functions = false, variables = false;
   bool json = false;
   bool demangle = true;
@@ -68,12 +69,12 @@ public:
   }
 
   int run() {
-    auto container = object::Container::open(options_.file);
+    auto container = object::Container::open(options_.file.path);
     if (!container)
       return fail(container.error());
     std::optional<isa::TargetId> wanted;
-    if (!options_.target.empty()) {
-      auto target = isa::TargetId::parse(options_.target);
+    if (!options_.file.target.empty()) {
+      auto target = isa::TargetId::parse(options_.file.target);
       if (!target) {
         log::error("{}", target.error().message());
         return exitUsage;
@@ -90,7 +91,8 @@ public:
       for (const object::Image &image : *images) {
         ++images_;
         seen_[image.target.text()] = {};
-        if (wanted && !isa::compatible(image.target, *wanted))
+        if ((wanted && !isa::compatible(image.target, *wanted)) ||
+            (options_.file.object && *options_.file.object != images_))
           continue;
         const auto object = image.codeObject();
         if (object)
@@ -106,9 +108,13 @@ public:
       for (const auto &[text, unused] : seen_)
         there.push_back(text);
       if (there.empty())
-        log::error("{}: no code for AMD GPUs in it", options_.file);
+        log::error("{}: no code for AMD GPUs in it", options_.file.path);
+      else if (options_.file.object && *options_.file.object > images_)
+        log::error("{}: there is no code object {}; it has {}", options_.file.path, *options_.file.object, images_);
+      else if (options_.file.object)
+        log::error("{}: code object {} is not for {}", options_.file.path, *options_.file.object, options_.file.target);
       else
-        log::error("{}: no code for {} in it; there is code for {}", options_.file, options_.target,
+        log::error("{}: no code for {} in it; there is code for {}", options_.file.path, options_.file.target,
                    fmt::join(there, ", "));
       return exitFailure;
     }
@@ -127,7 +133,7 @@ private:
 
   void begin() {
     if (options_.json)
-      std::cout << fmt::format("{{\"file\": {}, \"objects\": [", ordered_json(options_.file).dump());
+      std::cout << fmt::format("{{\"file\": {}, \"objects\": [", ordered_json(options_.file.path).dump());
   }
 
   void end() {
@@ -140,7 +146,7 @@ private:
     size_t objects = 0;
     for (const auto &[target, totals] : totals_)
       objects += totals.objects;
-    std::cout << fmt::format("{}: {}\n", options_.file, plural(objects, "code object"));
+    std::cout << fmt::format("{}: {}\n", options_.file.path, plural(objects, "code object"));
     for (const auto &[target, t] : totals_)
       std::cout << fmt::format("  {:<24} {}, {}, {}, {}\n", target, plural(t.objects, "code object"),
                                plural(t.kernels, "kernel"), plural(t.functions, "device function"),
@@ -191,7 +197,8 @@ private:
                                    plural(object.kernels().size(), "kernel"),
                                    plural(functions.size(), "device function"), plural(variables.size(), "variable"));
     if (!image.entry.empty())
-      text += fmt::format(" ({}{} at {:#x})", image.entry, image.memory ? ", unpacked" : "", image.offset);
+      text += fmt::format(" (object {}, {}{} at {:#x})", images_, image.entry, image.memory ? ", unpacked" : "",
+                          image.offset);
     text += "\n";
     if (!object.hasTarget())
       text += fmt::format("  note: {} is not a target that luthier knows; registers are as the metadata says\n",
@@ -241,9 +248,13 @@ private:
 
   ordered_json asJson(const object::Image &image, const CodeObject &object,
                       const std::vector<KernelRow> &kernels) const {
-    ordered_json json = {{"target", object.targetId()}, {"version", object.version()},
-                         {"entry", image.entry},        {"offset", image.offset},
-                         {"bytes", image.bytes.size()}, {"known_target", object.hasTarget()}};
+    ordered_json json = {{"object", images_},
+                         {"target", object.targetId()},
+                         {"version", object.version()},
+                         {"entry", image.entry},
+                         {"offset", image.offset},
+                         {"bytes", image.bytes.size()},
+                         {"known_target", object.hasTarget()}};
     if (all_ || options_.kernels) {
       json["kernels"] = ordered_json::array();
       for (const KernelRow &row : kernels) {
@@ -287,7 +298,7 @@ private:
   const InspectOptions &options_;
   bool all_ = true;
   int status_ = exitSuccess;
-  size_t images_ = 0;
+  uint64_t images_ = 0;                  ///< so far: the number of the one at hand
   std::map<std::string, Totals> totals_; ///< of what was printed, by target
   std::map<std::string, bool> seen_;     ///< targets in the file
 };
@@ -295,13 +306,10 @@ private:
 } // namespace
 
 void addInspectCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("inspect", "The GPU code in a file, and what its kernels need");
+  CLI::App *command =
+      root.add_subcommand("inspect", "List the GPU code in a file and the resources that its kernels need");
   auto options = std::make_shared<InspectOptions>();
-  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
-      ->required()
-      ->type_name("");
-  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
-      ->type_name("T");
+  addCodeFile(*command, options->file);
   command->add_flag("--kernels", options->kernels, "List kernels");
   command->add_flag("--functions", options->functions, "List device functions");
   command->add_flag("--variables", options->variables, "List variables");
@@ -309,10 +317,10 @@ void addInspectCommand(CLI::App &root, Invocation &invocation) {
   command->add_flag("--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
   command->footer(
       "Without --kernels, --functions or --variables, all three are listed. LDS, scratch and kernarg are in "
-      "bytes; scratch is per\nwork-item, with a + when the stack may grow at run time. occup. is the number of waves "
-      "that fit on a SIMD "
-      "at once, of those\nthat it can hold. Ends with 1 if the "
-      "file has no GPU code or a part of it is broken.");
+      "bytes; scratch is per\nwork-item, with a + if the stack may grow at run time. occup. is the number of waves "
+      "that fit on a SIMD at once, out of\nthe most that it can hold. Exits with status 1 if the file has no GPU code "
+      "or "
+      "a part of it is broken.");
   command->callback([options, &invocation] { invocation.exitStatus = Inspector(*options).run(); });
 }
 

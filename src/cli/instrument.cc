@@ -9,6 +9,7 @@
 
 #include "cli/code_file.h"
 #include "cli/command.h"
+#include "cli/options.h"
 #include "cli/site_spec.h"
 #include "rewrite/emit.h"
 #include "support/demangle.h"
@@ -20,7 +21,8 @@ namespace luthier::cli {
 namespace {
 
 struct InstrumentOptions {
-  std::string file, target, kernel, hooks, output;
+  CodeFile file;
+  std::string kernel, hooks, output;
   std::vector<std::string> at;
   bool keepGoing = false, verbose = false;
 };
@@ -67,7 +69,7 @@ public:
     if (rejected_)
       LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));
     if (variants.empty())
-      return makeError("{}: no kernel could be rewritten; {} is not written", options_.file, options_.output);
+      return makeError("{}: no kernel could be rewritten; {} is not written", options_.file.path, options_.output);
     const auto bytes = LUTHIER_TRY(rewrite::emitMerged(object, variants));
     LUTHIER_TRY(replaceFile(options_.output, bytes));
     std::cout << fmt::format("{}: {} of {} kernels rewritten, {} bytes\n", options_.output, variants.size(),
@@ -116,21 +118,23 @@ private:
   /// The object, and the kernel unless all are meant.
   Result<SelectedFunction> select() const {
     if (options_.kernel != "all")
-      return selectFunction(options_.file, options_.target, options_.kernel, FunctionKind::Kernel);
-    std::vector<std::string> origins;
-    LUTHIER_TRY(forEachObject(options_.file, options_.target,
-                              [&](const object::Image &, const object::CodeObject &object) -> Result<void> {
-                                if (!object.kernels().empty())
-                                  origins.push_back(object.origin());
-                                return {};
-                              }));
-    if (origins.empty())
-      return makeError("{}: there is no kernel in it", options_.file);
-    if (origins.size() > 1)
-      return makeError("{}: it has {} code objects with kernels, and the result is one: choose a kernel, or a target "
-                       "with --target:\n  {}",
-                       options_.file, origins.size(), fmt::join(origins, "\n  "));
-    return selectObject(options_.file, origins.front());
+      return selectFunction(options_.file, options_.kernel, FunctionKind::Kernel);
+    std::vector<std::string> choices;
+    uint64_t last = 0;
+    LUTHIER_TRY(forEachObject(options_.file, [&](const object::CodeObject &object, uint64_t number) -> Result<void> {
+      if (!object.kernels().empty()) {
+        choices.push_back(objectChoice(object, number));
+        last = number;
+      }
+      return {};
+    }));
+    if (choices.empty())
+      return makeError("{}: there is no kernel in it", options_.file.path);
+    if (choices.size() > 1)
+      return makeError("{}: {} code objects have kernels, and the result is one code object; choose one with --target "
+                       "or --object:\n  {}",
+                       options_.file.path, choices.size(), fmt::join(choices, "\n  "));
+    return selectObject(options_.file.path, last);
   }
 
   Result<rewrite::Variant> instrument(rewrite::Rewriter &rewriter, const object::Symbol &kernel) {
@@ -193,8 +197,8 @@ private:
         result.originalInstructions, result.insertedInstructions, before.codeBytes, after.codeBytes, saved, waits);
     if (result.openCalls)
       text +=
-          fmt::format("  {} calls or jumps through pointers: what they reach beyond the functions of the file that are "
-                      "pointed to runs as it was\n",
+          fmt::format("  {} calls or jumps through pointers: code that they reach outside of the file's functions runs "
+                      "unmodified\n",
                       result.openCalls);
     std::cout << text;
     return std::move(result.variant);
@@ -211,29 +215,26 @@ private:
 } // namespace
 
 void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("instrument", "Put hooks into kernels of a file, and write a code object");
+  CLI::App *command = root.add_subcommand("instrument", "Insert hooks into kernels of a file and write a code object");
   auto options = std::make_shared<InstrumentOptions>();
-  command->add_option("FILE", options->file, "A HIP program or library, an offload bundle, or a code object")
-      ->required()
-      ->type_name("");
-  command->add_option("--kernel", options->kernel, "The kernel: its name, or a part of it; `all` for all of the object")
+  addCodeFile(*command, options->file);
+  command
+      ->add_option("--kernel", options->kernel,
+                   "The kernel: its name, or a part of it; `all` for all kernels of the object")
       ->required()
       ->type_name("NAME");
-  command->add_option("--target", options->target, "Only code that runs on this target, e.g. gfx90a:xnack-")
-      ->type_name("T");
   command->add_option("--hooks", options->hooks, "The hooks, compiled to bitcode (docs/hooks.md)")->type_name("FILE");
-  command
-      ->add_option("--at", options->at,
-                   "Where a hook goes; may be given several times, hooks at one place run in order")
+  command->add_option("--at", options->at, "Where a hook goes; can be repeated, hooks at one place run in this order")
       ->type_name("SPEC")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->expected(1);
   command->add_option("-o", options->output, "The code object to write")->required()->type_name("FILE");
-  command->add_flag("--keep-going", options->keepGoing, "Write what is left when sites or kernels are refused");
+  command->add_flag("--keep-going", options->keepGoing, "Write the rest if sites or kernels are refused");
   command->add_flag("--verbose", options->verbose, "List all refused sites");
-  command->footer(std::string(kSiteSpecHelp) +
-                  "\n\nWithout --at, kernels are rewritten as they are. Variables of the hooks' file become symbols of "
-                  "the new one; those per launch\nare one for all launches.");
+  command->footer(
+      std::string(kSiteSpecHelp) +
+      "\n\nWithout --at, kernels are rewritten without hooks. Variables of the hooks' file become symbols of "
+      "the code object; all\nlaunches share those that are declared per launch.");
   command->callback([options, &invocation] {
     const Result<void> done = Instrumenting(*options).work();
     if (!done)

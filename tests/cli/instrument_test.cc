@@ -202,7 +202,7 @@ TEST_F(InstrumentTest, WhatUsersGetWrong) {
 TEST_F(InstrumentTest, Targets) {
   const Outcome which = instrument(kTwoTargets, "--kernel all --at 'kernel-entry: count(1)'");
   EXPECT_EQ(which.exitCode, 1);
-  EXPECT_THAT(which.output, HasSubstr("it has 2 code objects with kernels"));
+  EXPECT_THAT(which.output, HasSubstr("2 code objects have kernels"));
   const Outcome chosen =
       instrument(kTwoTargets, "--kernel all --target gfx906 --at 'kernel-entry: count(1)' --at 'kernel-exit: flush()'");
   EXPECT_EQ(chosen.exitCode, 0) << chosen.output;

@@ -1,0 +1,29 @@
+#include "cli/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "support/value_type.h"
+
+namespace luthier::cli {
+
+CLI::Option *addNumber(CLI::App &command, const std::string &name, std::optional<uint64_t> &number, uint64_t least,
+                       uint64_t most, const std::string &help) {
+  const auto parse = [name, &number, least, most](const std::string &text) {
+    const auto parsed = parseNumber(name, text, least, most);
+    if (!parsed)
+      throw CLI::ValidationError(parsed.error().message(), CLI::ExitCodes::ValidationError);
+    number = *parsed;
+  };
+  return command.add_option_function<std::string>(name, parse, help)->type_name("N");
+}
+
+void addCodeFile(CLI::App &command, CodeFile &file) {
+  command.add_option("FILE", file.path, "A HIP program or library, an offload bundle, or a code object")
+      ->required()
+      ->type_name("");
+  command.add_option("--target", file.target, "Only code that runs on this target, e.g. gfx90a:xnack-")->type_name("T");
+  addNumber(command, "--object", file.object, 1, UINT64_MAX,
+            "Only the code object of this number, as `luthier inspect` counts them");
+}
+
+} // namespace luthier::cli
