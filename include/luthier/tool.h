@@ -387,10 +387,20 @@ public:
   /// At the end, when all launches have finished.
   virtual void exit() {}
 
-  /// An option of the command line, --TOOL.NAME=VALUE; to be called in the constructor.
+  /// Options of the command line, --TOOL.NAME=VALUE; to be called in the constructor. `luthier run` refuses values that
+  /// do not fit before it starts the application.
   std::string option(const std::string &name, const std::string &byDefault, const std::string &help);
+  /// One of these names; the first is the default.
+  std::string choice(const std::string &name, const std::vector<std::string> &choices, const std::string &help);
+  /// Off, unless the user says --TOOL.NAME.
   bool flag(const std::string &name, const std::string &help);
-  uint64_t number(const std::string &name, uint64_t byDefault, const std::string &help);
+  uint64_t number(const std::string &name, uint64_t byDefault, const std::string &help, uint64_t least = 0,
+                  uint64_t most = UINT64_MAX);
+  /// Hexadecimal numbers, separated by commas; none by default.
+  std::vector<uint64_t> addresses(const std::string &name, const std::string &help);
+  /// A file that the tool writes. The name's %pid%, %hostname% and %env{X}% are replaced; `luthier run` makes it
+  /// absolute and refuses what cannot be written.
+  std::string outputFile(const std::string &name, const std::string &byDefault, const std::string &help);
 
   Report &report();
   /// A message to the user.

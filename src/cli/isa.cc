@@ -85,17 +85,18 @@ int printCoverage(const CoverageOptions &options) {
 } // namespace
 
 void addIsaCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("isa", "What is known about instruction sets");
+  CLI::App *command = root.add_subcommand("isa", "Show facts about instruction sets");
   command->require_subcommand(1);
   CLI::App *coverage =
-      command->add_subcommand("coverage", "How much of a target's instruction set the virtual GPU executes");
+      command->add_subcommand("coverage", "Show how much of a target's instruction set the virtual GPU implements");
   auto options = std::make_shared<CoverageOptions>();
   coverage->add_option("TARGET", options->target, fmt::format("One of: {}", fmt::join(isa::virtualTargets(), ", ")))
       ->required()
       ->type_name("");
   coverage->add_flag("--json", options->json, "Print JSON");
-  coverage->footer("The opcodes are those that LLVM encodes for TARGET. Ends with 0 if all but those of graphics are "
-                   "implemented,\nelse with 1; with 2 for an unknown TARGET.");
+  coverage->footer(
+      "The opcodes are those that LLVM encodes for TARGET. Exits with status 0 if all but the graphics opcodes "
+      "are\nimplemented, with 1 if not, and with 2 for an unknown TARGET.");
   coverage->callback([options, &invocation] { invocation.exitStatus = printCoverage(*options); });
 }
 

@@ -5,12 +5,11 @@
 #include <cstring>
 #include <system_error>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "isa/target.h"
-#include "support/env.h"
+#include "support/variables.h"
 
 namespace luthier::cli {
 
@@ -121,7 +120,7 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
   if (!run.trace.empty())
     set["LUTHIER_TRACE"] = run.trace;
   if (run.outputFile)
-    set["LUTHIER_TRACE_FILE"] = run.outputFile->string();
+    set[env::kTraceFile.name] = *run.outputFile;
   if (run.tools) {
     LUTHIER_TRY(checkListable(run.exitShim.parent_path().string()));
     for (auto &[name, value] : run.tools->toEnvironment())
@@ -139,18 +138,6 @@ Result<std::filesystem::path> programFolder() {
   return self.parent_path();
 }
 
-Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file) {
-  std::error_code failed;
-  std::filesystem::path absolute = std::filesystem::absolute(file, failed);
-  if (failed)
-    return makeErrorCode(failed.value(), "cannot create {}: {}", file.string(), failed.message());
-  int fd = ::open(absolute.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0)
-    return makeErrorCode(errno, "cannot create {}: {}", file.string(), std::strerror(errno));
-  ::close(fd);
-  return absolute;
-}
-
 Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current) {
   std::string folder = run.thunkFolder.string();
   LUTHIER_TRY(checkListable(folder));
@@ -158,21 +145,21 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
   Environment set;
   set["LUTHIER_VGPU_GPUS"] = fmt::format("{}", fmt::join(run.gpus, ","));
   if (run.statsFile)
-    set["LUTHIER_VGPU_STATS"] = run.statsFile->string();
+    set[env::kStats.name] = *run.statsFile;
   if (run.threads)
-    set["LUTHIER_VGPU_THREADS"] = fmt::format("{}", *run.threads);
+    set[env::kThreads.name] = fmt::format("{}", *run.threads);
   if (run.traceFile)
-    set["LUTHIER_VGPU_TRACE"] = run.traceFile->string();
+    set[env::kVgpuTrace.name] = *run.traceFile;
   if (!run.traceKernel.empty())
     set["LUTHIER_VGPU_TRACE_KERNEL"] = run.traceKernel;
   if (!run.traceWave.empty())
     set["LUTHIER_VGPU_TRACE_WAVE"] = run.traceWave;
   if (run.traceSums)
-    set["LUTHIER_VGPU_TRACE_SUMS"] = "1";
+    set[env::kTraceSums.name] = "1";
   if (run.strictWaits)
-    set["LUTHIER_VGPU_STRICT_WAITS"] = "1";
+    set[env::kStrictWaits.name] = "1";
   if (run.poisonSeed)
-    set["LUTHIER_VGPU_POISON_DEAD"] = fmt::format("{}", *run.poisonSeed);
+    set[env::kPoisonDead.name] = fmt::format("{}", *run.poisonSeed);
   set["LD_LIBRARY_PATH"] = prepend(folder, lookUp(current, "LD_LIBRARY_PATH"), ":;");
 
   std::error_code failed;

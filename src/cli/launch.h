@@ -29,18 +29,14 @@ Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &progra
 // Folder of the running program.
 Result<std::filesystem::path> programFolder();
 
-// Creates (or empties) a file of results so that a path that cannot be written is an error now and not after a long
-// run; gives its absolute path, since the application may change its folder.
-Result<std::filesystem::path> createStatsFile(const std::filesystem::path &file);
-
 struct VirtualRun {
   std::filesystem::path thunkFolder;
   std::vector<std::string> gpus;
-  std::optional<std::filesystem::path> statsFile; // absolute
+  std::optional<std::string> statsFile; // absolute, with its keys, as are the other files
   std::optional<uint32_t> threads;
-  std::optional<std::filesystem::path> traceFile = {}; // absolute
-  std::string traceKernel = {};                        // a regular expression; empty: all
-  std::string traceWave = {};                          // "N" or "A-B"; empty: all
+  std::optional<std::string> traceFile = {};
+  std::string traceKernel = {}; // a regular expression; empty: all
+  std::string traceWave = {};   // "N" or "A-B"; empty: all
   bool traceSums = false;
   bool strictWaits = false;
   std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
@@ -59,10 +55,10 @@ Result<std::filesystem::path> findExitShim(const std::filesystem::path &programF
 
 struct RuntimeRun {
   std::filesystem::path library;
-  std::string trace = {};                               // a list of what to trace; empty: nothing
-  std::optional<std::filesystem::path> outputFile = {}; // of the trace, absolute
-  std::optional<runtime::ToolSettings> tools = {};      // valid
-  std::filesystem::path exitShim = {};                  // needed for tools
+  std::string trace = {};                          // a list of what to trace; empty: nothing
+  std::optional<std::string> outputFile = {};      // of the trace, absolute
+  std::optional<runtime::ToolSettings> tools = {}; // valid
+  std::filesystem::path exitShim = {};             // needed for tools
 };
 
 // The variables to set on top of `current` for Luthier to be in the application. Other tools of ROCr's stay.

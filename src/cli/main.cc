@@ -6,9 +6,48 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/command.h"
+#include "support/log.h"
+#include "support/suggest.h"
+#include "support/variables.h"
+
+namespace {
+
+/// The command that the user has got to.
+const CLI::App &innermost(const CLI::App &root) {
+  const CLI::App *command = &root;
+  while (!command->get_subcommands().empty())
+    command = command->get_subcommands().front();
+  return *command;
+}
+
+std::string fullName(const CLI::App &command) {
+  return (command.get_parent() ? fullName(*command.get_parent()) + " " : "") + command.get_name();
+}
+
+/// What was probably meant by an option or a command that does not exist, as a line; or nothing.
+std::string hintFor(const CLI::App &root) {
+  const CLI::App *command = &innermost(root);
+  std::vector<std::string> names;
+  for (const CLI::Option *option : command->get_options())
+    for (const std::string &name : option->get_lnames())
+      names.push_back("--" + name);
+  for (const CLI::App *known : command->get_subcommands([](const CLI::App *) { return true; }))
+    names.push_back(known->get_name());
+  for (const std::string &word : root.remaining(true))
+    if (const std::string meant = luthier::closestName(word.substr(0, word.find('=')), names); !meant.empty())
+      return "Did you mean '" + meant + "'?\n";
+  return "";
+}
+
+} // namespace
 
 int main(int argc, char **argv) {
   using namespace luthier::cli;
+
+  if (const luthier::Result<void> level = luthier::env::check(luthier::env::kLog); !level) {
+    luthier::log::write(luthier::log::Level::error, level.error().message());
+    return exitUsage;
+  }
 
   // Everything after the first `--` belongs to the application, including options that look like ours.
   Invocation invocation;
@@ -21,7 +60,6 @@ int main(int argc, char **argv) {
                 "luthier");
   root.require_subcommand(1);
   root.failure_message(CLI::FailureMessage::simple);
-  root.footer("`luthier COMMAND --help` explains a command.");
   addCallgraphCommand(root, invocation);
   addCfgCommand(root, invocation);
   addDisasmCommand(root, invocation);
@@ -32,13 +70,15 @@ int main(int argc, char **argv) {
   addToolsCommand(root, invocation);
   addTraceCommand(root, invocation);
   addVersionCommand(root, invocation);
+  root.footer("`luthier COMMAND --help` explains a command."); // last, so that commands do not inherit it
 
   try {
     root.parse(static_cast<int>(std::min(separator, end) - argv), argv);
   } catch (const CLI::ParseError &error) {
     if (error.get_exit_code() == 0) // --help
       return root.exit(error);
-    std::cerr << "luthier: error: " << error.what() << "\nTry 'luthier --help'.\n";
+    std::cerr << "luthier: error: " << error.what() << "\n"
+              << hintFor(root) << "Try '" << fullName(innermost(root)) << " --help'.\n";
     return exitUsage;
   }
   return invocation.exitStatus;

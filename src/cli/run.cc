@@ -20,11 +20,14 @@
 #include "cli/describe_tool.h"
 #include "cli/gpu_detect.h"
 #include "cli/launch.h"
+#include "cli/options.h"
 #include "cli/tool_files.h"
+#include "cli/variables.h"
 #include "isa/target.h"
 #include "runtime/tool_settings.h"
 #include "support/env.h"
 #include "support/log.h"
+#include "vgpu/wave/trace.h"
 
 namespace luthier::cli {
 
@@ -33,7 +36,7 @@ namespace {
 struct RunOptions {
   std::string gpus;
   std::string statsFile;
-  uint32_t threads = 0;
+  std::optional<uint64_t> threads;
   std::string traceFile;
   std::string traceKernel;
   std::string traceWave;
@@ -43,12 +46,12 @@ struct RunOptions {
   std::string trace;
   std::string outputFile;
   std::vector<std::string> tools;
-  std::map<std::string, std::string> toolOptions; // by "NAME.option"
+  std::map<std::string, std::optional<std::string>> toolOptions; // by "NAME.option"
   std::string format;
   std::string kernelInclude, kernelExclude;
   std::string iterations;
   std::string hookOutput;
-  uint32_t hostcallPackets = 0;
+  std::optional<uint64_t> hostcallPackets;
   bool strict = false;
 };
 
@@ -71,26 +74,16 @@ std::string validIterations(const std::string &text) {
 }
 
 std::string validWaves(const std::string &text) {
-  unsigned long long first, last;
-  int end = 0;
-  const bool digits = !text.empty() && text.find_first_not_of("0123456789-") == std::string::npos;
-  if (digits && std::sscanf(text.c_str(), "%llu-%llu%n", &first, &last, &end) == 2 &&
-      static_cast<size_t>(end) == text.size() && first <= last)
-    return "";
-  if (digits && text.find('-') == std::string::npos)
-    return "";
-  return fmt::format("'{}' is no wave: expected a number, or a range such as 4-7", text);
+  const auto waves = vgpu::parseWaveRange(text);
+  return waves ? "" : waves.error().message();
 }
 
 std::string validTrace(const std::string &text) {
-  const Result<std::vector<std::string>> parts = env::splitList(text, "--trace");
-  if (!parts)
-    return parts.error().message();
-  for (const std::string &part : *parts)
-    if (part != "hsa" && part != "api" && part != "code" && part != "queues" && part != "packets")
-      return fmt::format("'{}' cannot be traced; known: hsa, or its parts api, code, queues, packets", part);
-  return "";
+  const auto parts = runtime::parseTraceParts(text, "--trace");
+  return parts ? "" : parts.error().message();
 }
+
+std::string notEmpty(const std::string &text) { return text.empty() ? "a value is expected" : ""; }
 
 // Empty: the real GPU.
 Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
@@ -114,25 +107,19 @@ Result<void> setEnvironment(const Environment &variables) {
   return {};
 }
 
-// Options that a tool does not have would be ignored by it. A tool that cannot even be asked is the runtime's affair:
-// the application runs then without it, or not at all under --strict.
-Result<void> checkToolOptions(const RunOptions &options, const std::filesystem::path &runtime, const ToolFile &tool) {
-  const std::string prefix = tool.name + ".";
-  const auto mine = [&](const auto &option) { return option.first.starts_with(prefix); };
-  if (std::ranges::none_of(options.toolOptions, mine))
-    return {};
-  const Result<ToolDescription> description = describeTool(runtime, tool);
-  if (!description) {
-    log::warn("{}", description.error().message());
+// Options of a tool that are wrong, or a file that is not a tool, are errors now. What a constructor throws is the
+// runtime's affair: the application runs then without the tool, or not at all under --strict.
+Result<void> addTool(const RunOptions &options, const std::filesystem::path &runtime, const ToolFile &tool,
+                     runtime::ToolSettings &settings) {
+  const ToolDescription description = LUTHIER_TRY(describeTool(runtime, tool));
+  if (description.threw.empty()) {
+    settings.options.merge(LUTHIER_TRY(resolveToolOptions(tool.name, description.options, options.toolOptions)));
     return {};
   }
-  std::vector<std::string> known;
-  for (const auto &option : description->options)
-    known.push_back(option.name);
+  log::warn("{}", description.threw);
   for (const auto &[key, value] : options.toolOptions)
-    if (key.starts_with(prefix) && std::ranges::find(known, key.substr(prefix.size())) == known.end())
-      return makeError("tool {} has no option '{}'; {}", tool.name, key.substr(prefix.size()),
-                       known.empty() ? "it has none" : fmt::format("known: {}", fmt::join(known, ", ")));
+    if (key.starts_with(tool.name + "."))
+      settings.options[key] = value.value_or("yes");
   return {};
 }
 
@@ -144,7 +131,8 @@ Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std:
     tools.push_back(LUTHIER_TRY(findTool(tool, toolFolders(program))));
     settings.tools.push_back(tools.back().file.string());
   }
-  settings.options = options.toolOptions;
+  for (const auto &[key, value] : options.toolOptions)
+    settings.options[key] = value.value_or("");
   settings.format = options.format == "json"  ? runtime::OutputFormat::Json
                     : options.format == "csv" ? runtime::OutputFormat::Csv
                                               : runtime::OutputFormat::Text;
@@ -155,13 +143,14 @@ Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std:
         LUTHIER_TRY(runtime::parseIterations(options.iterations));
   settings.strict = options.strict;
   LUTHIER_TRY(settings.validate());
+  settings.options.clear();
   for (const ToolFile &tool : tools)
-    LUTHIER_TRY(checkToolOptions(options, runtime, tool));
+    LUTHIER_TRY(addTool(options, runtime, tool, settings));
   if (!options.outputFile.empty())
     settings.output = LUTHIER_TRY(prepareOutput(options.outputFile));
   if (!options.hookOutput.empty())
     settings.hookOutput = LUTHIER_TRY(prepareOutput(options.hookOutput));
-  settings.hostcallPackets = options.hostcallPackets;
+  settings.hostcallPackets = static_cast<uint32_t>(options.hostcallPackets.value_or(0));
   return settings;
 }
 
@@ -177,11 +166,12 @@ Result<void> prepareRuntime(const RunOptions &options) {
     run.tools = LUTHIER_TRY(toolSettings(options, program, run.library));
     run.exitShim = LUTHIER_TRY(findExitShim(program));
   } else if (!options.outputFile.empty())
-    run.outputFile = LUTHIER_TRY(createStatsFile(options.outputFile));
+    run.outputFile = LUTHIER_TRY(prepareOutput(options.outputFile));
   return setEnvironment(LUTHIER_TRY(runtimeEnvironment(run, currentEnvironment())));
 }
 
 Result<void> prepare(const RunOptions &options) {
+  LUTHIER_TRY(checkVariables(currentEnvironment()));
   LUTHIER_TRY(prepareRuntime(options));
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
@@ -196,11 +186,11 @@ Result<void> prepare(const RunOptions &options) {
   run.thunkFolder = LUTHIER_TRY(findVirtualGpu(LUTHIER_TRY(programFolder())));
   run.gpus = std::move(gpus);
   if (!options.statsFile.empty())
-    run.statsFile = LUTHIER_TRY(createStatsFile(options.statsFile));
+    run.statsFile = LUTHIER_TRY(prepareOutput(options.statsFile));
   if (options.threads)
-    run.threads = options.threads;
+    run.threads = static_cast<uint32_t>(*options.threads);
   if (!options.traceFile.empty())
-    run.traceFile = LUTHIER_TRY(createStatsFile(options.traceFile));
+    run.traceFile = LUTHIER_TRY(prepareOutput(options.traceFile));
   run.traceKernel = options.traceKernel;
   run.traceWave = options.traceWave;
   run.traceSums = options.traceSums;
@@ -246,16 +236,17 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
                    fmt::format("Virtual GPUs to run on, separated by commas: {}.\nDefault: LUTHIER_VGPU_GPUS, else the "
                                "real GPU,\nelse one virtual gfx90a",
                                fmt::join(isa::virtualTargets(), ", ")))
-      ->type_name("LIST");
+      ->type_name("LIST")
+      ->check(notEmpty);
   command->add_option("--stats", options->statsFile, "Write what the virtual GPU executed to FILE, as JSON")
-      ->type_name("FILE");
-  command->add_option("--threads", options->threads, "Worker threads of the virtual GPU (default: all cores)")
-      ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
+      ->type_name("FILE")
+      ->check(notEmpty);
+  addNumber(*command, "--threads", options->threads, 1, 1024, "Worker threads of the virtual GPU (default: all cores)");
   CLI::Option *trace = command
                            ->add_option("--trace-vgpu", options->traceFile,
                                         "Write every instruction that the virtual GPU executes to FILE, as JSON lines")
-                           ->type_name("FILE");
+                           ->type_name("FILE")
+                           ->check(notEmpty);
   command->add_option("--trace-kernel", options->traceKernel, "Trace only kernels whose name matches REGEX (extended)")
       ->type_name("REGEX")
       ->check(validRegex)
@@ -266,72 +257,74 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->needs(trace);
   command
       ->add_flag("--trace-sums", options->traceSums,
-                 "Instead of every instruction, trace for each that accesses memory how often and where it\ndid so in "
-                 "a dispatch, added up")
+                 "Instead of every instruction, trace sums for each instruction that accesses memory: how often\nand "
+                 "where it did in a dispatch")
       ->needs(trace);
   command->add_flag("--strict-waits", options->strictWaits,
-                    "Stop a kernel that uses a loaded value before s_waitcnt says that it has arrived");
-  command
-      ->add_option("--poison-dead", options->poisonSeed,
-                   "Overwrite registers that liveness analysis calls dead before every instruction, with\ngarbage that "
-                   "SEED (default: 1) chooses: a test of the analysis")
+                    "Stop a kernel that uses a loaded value before waiting for it (s_waitcnt)");
+  addNumber(*command, "--poison-dead", options->poisonSeed, 0, UINT64_MAX,
+            "Before every instruction, overwrite registers that liveness analysis calls dead with random\nvalues made "
+            "from SEED (default: 1): a test of the analysis")
       ->type_name("[SEED]")
       ->expected(0, 1)
       ->default_str("1");
   command
-      ->add_option("--trace", options->trace,
-                   "Print what the application asks of ROCr as it happens: hsa, or some of its parts,\nseparated by "
-                   "commas: api, code, queues, packets")
+      ->add_option(
+          "--trace", options->trace,
+          "Print the application's use of ROCr as it happens: hsa, or some of its parts, separated\nby commas: api, "
+          "code, queues, packets")
       ->type_name("WHAT")
       ->check(validTrace);
   CLI::Option *tool = command
                           ->add_option("--tool", options->tools,
                                        "Instrument kernels with this tool, by name (`luthier tools` lists them) or "
-                                       "path; may be\ngiven again. Options of the tool: --NAME.option=value")
+                                       "path;\ncan be repeated. Options of the tool: --NAME.option=value")
                           ->type_name("NAME|FILE")
                           ->expected(1)
                           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
       ->add_option("-o,--output", options->outputFile,
-                   "Write the report of the tools, or the trace if there are none, to FILE instead of\nstderr. "
-                   "%pid%, %hostname% and %env{NAME}% in it are replaced, in each process anew")
-      ->type_name("FILE");
+                   "Write the report of the tools, or of --trace if there are none, to FILE instead of\nstderr")
+      ->type_name("FILE")
+      ->check(notEmpty);
   command->add_option("-f,--format", options->format, "Format of the report: text (default), csv, json")
       ->type_name("F")
       ->check(CLI::IsMember({"text", "csv", "json"}).description(""))
       ->needs(tool);
   command
-      ->add_option("--kernel-include-regex", options->kernelInclude, "Only kernels whose name matches REGEX (extended)")
+      ->add_option("--kernel-include-regex", options->kernelInclude,
+                   "Instrument only kernels whose name matches REGEX (extended)")
       ->type_name("REGEX")
       ->check(validRegex)
       ->needs(tool);
   command
-      ->add_option("--kernel-exclude-regex", options->kernelExclude, "No kernels whose name matches REGEX (extended)")
+      ->add_option("--kernel-exclude-regex", options->kernelExclude, "Skip kernels whose name matches REGEX (extended)")
       ->type_name("REGEX")
       ->check(validRegex)
       ->needs(tool);
   command
-      ->add_option("--kernel-iteration-range", options->iterations,
-                   "Only these launches of each kernel, counted from 1: 3, 3-7, or 3- for all from there on")
+      ->add_option(
+          "--kernel-iteration-range", options->iterations,
+          "Instrument only these launches of each kernel, counted from 1: 3, 3-7, or 3- for all from\nthe third on")
       ->type_name("A-B")
       ->check(validIterations)
       ->needs(tool);
-  command
-      ->add_option("--hook-output", options->hookOutput,
-                   "Write what hooks print to FILE instead of stdout; names as for -o")
+  command->add_option("--hook-output", options->hookOutput, "Write what hooks print to FILE instead of stdout")
       ->type_name("FILE")
+      ->check(notEmpty)
       ->needs(tool);
-  command
-      ->add_option("--hostcall-packets", options->hostcallPackets,
-                   "Packets of the buffer that hooks call the host through, per queue (default: as many as\nwaves can "
-                   "be resident; fewer are refused)")
-      ->type_name("N")
+  addNumber(
+      *command, "--hostcall-packets", options->hostcallPackets, 1, UINT32_MAX,
+      "Packets of each queue's buffer for calls from hooks to the host (default: as many as waves\ncan be resident; "
+      "fewer are refused)")
       ->needs(tool);
   command
       ->add_flag("--strict", options->strict, "End the application with an error if something cannot be instrumented")
       ->needs(tool);
   command->footer(
-      "APP's exit code, output and signals are its own. luthier itself ends with 2 for a wrong option, 125 if "
+      "In the name of any FILE, %pid%, %hostname% and %env{NAME}% are replaced, by each process for itself.\n"
+      "APP's exit status, output and signals are its own. luthier itself exits with status 2 for a wrong option, 125 "
+      "if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");
 
   // Collected only to say what is missing in front of them.

@@ -276,8 +276,9 @@ private:
       what.kind = What::Kind::Pattern;
       what.name = word;
     } else
-      return error(fmt::format("'{}' is no class of instructions; there are {}, and mnemonics and addresses (0x1a40)",
-                               word, fmt::join(instrClassNames(), ", ")));
+      return error(
+          fmt::format("'{}' is not a class of instructions; expected one of {}, a mnemonic, or an address (0x1a40)",
+                      word, fmt::join(instrClassNames(), ", ")));
     spec_.what.push_back(std::move(what));
     return next();
   }
@@ -370,10 +371,10 @@ private:
       argument.argument =
           Argument::launchValue(static_cast<hook::LaunchValue>(launch - std::begin(hook::kLaunchValueNames)));
     else
-      return error(
-          fmt::format("'{}' is no argument: a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, address, "
-                      "width, pc, block_size, or one of {}",
-                      word, fmt::join(hook::kLaunchValueNames, ", ")));
+      return error(fmt::format(
+          "'{}' is not an argument; expected a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, address, "
+          "width, pc, block_size, or one of {}",
+          word, fmt::join(hook::kLaunchValueNames, ", ")));
     spec_.arguments.push_back(argument);
     return next();
   }

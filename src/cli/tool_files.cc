@@ -8,8 +8,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "runtime/tool_settings.h"
 #include "support/env.h"
+#include "support/expand_keys.h"
+#include "support/suggest.h"
 
 namespace luthier::cli {
 
@@ -20,6 +21,11 @@ constexpr const char *kPathVariable = "LUTHIER_TOOL_PATH";
 bool isFile(const std::filesystem::path &path) {
   std::error_code failed;
   return std::filesystem::is_regular_file(path, failed);
+}
+
+bool exists(const std::filesystem::path &path) {
+  std::error_code failed;
+  return std::filesystem::exists(path, failed);
 }
 
 std::filesystem::path absolute(const std::filesystem::path &path) {
@@ -73,7 +79,7 @@ Result<ToolFile> findTool(const std::string &tool, const std::vector<std::filesy
   const bool path = tool.find('/') != std::string::npos;
   if (path || (tool.ends_with(".so") && isFile(tool))) {
     if (!isFile(tool))
-      return makeError("there is no tool {}", tool);
+      return makeError("there is no tool {}: {}", tool, exists(tool) ? "it is not a file" : "no such file");
     return ToolFile{runtime::toolName(tool), absolute(tool)};
   }
   for (const auto &folder : folders)
@@ -85,26 +91,56 @@ Result<ToolFile> findTool(const std::string &tool, const std::vector<std::filesy
   if (names.empty())
     return makeError("unknown tool '{}'; there is none in {}; {} names further folders", tool, joined(folders),
                      kPathVariable);
-  return makeError("unknown tool '{}'; known: {}", tool, fmt::join(names, ", "));
+  return makeError("unknown tool '{}'; known: {}{}", tool, fmt::join(names, ", "), suggestion(tool, names));
 }
 
-std::map<std::string, std::string> takeToolOptions(std::vector<std::string> &arguments) {
-  std::map<std::string, std::string> options;
+std::map<std::string, std::optional<std::string>> takeToolOptions(std::vector<std::string> &arguments) {
+  std::map<std::string, std::optional<std::string>> options;
   std::erase_if(arguments, [&](const std::string &argument) {
     const size_t equals = argument.find('=');
     const size_t dot = argument.substr(0, equals).find('.');
     if (!argument.starts_with("--") || dot == std::string::npos || dot == 2)
       return false;
     options[argument.substr(2, equals == std::string::npos ? equals : equals - 2)] =
-        equals == std::string::npos ? "" : argument.substr(equals + 1);
+        equals == std::string::npos ? std::nullopt : std::optional(argument.substr(equals + 1));
     return true;
   });
   return options;
 }
 
+Result<std::map<std::string, std::string>>
+resolveToolOptions(const std::string &tool, const std::vector<runtime::ToolOption> &declared,
+                   const std::map<std::string, std::optional<std::string>> &given) {
+  const std::string prefix = tool + ".";
+  std::map<std::string, std::string> options;
+  for (const auto &[key, value] : given) {
+    if (!key.starts_with(prefix))
+      continue;
+    const auto option = std::ranges::find(declared, key.substr(prefix.size()), &runtime::ToolOption::name);
+    if (value || option == declared.end()) // checked below
+      options[key] = value.value_or("");
+    else if (option->type.kind == ValueType::Kind::Flag)
+      options[key] = "yes";
+    else
+      return makeError("--{} needs a value: expected {}, as in --{}=VALUE", key, option->type.expected(), key);
+  }
+  LUTHIER_TRY(runtime::checkToolOptions(tool, declared, options));
+  for (const runtime::ToolOption &option : declared)
+    if (option.type.kind == ValueType::Kind::OutputFile) {
+      std::string &file = options.try_emplace(prefix + option.name, option.byDefault).first->second;
+      auto prepared = prepareOutput(file);
+      if (!prepared)
+        return prepared.error().withContext(fmt::format("--{}{}", prefix, option.name));
+      file = *std::move(prepared);
+    }
+  return options;
+}
+
 Result<std::string> prepareOutput(const std::string &file) {
+  if (file.empty())
+    return makeError("the name of a file is expected");
   std::string pattern = absolute(file).string();
-  const std::filesystem::path path = LUTHIER_TRY(runtime::expandKeys(pattern));
+  const std::filesystem::path path = LUTHIER_TRY(expandKeys(pattern));
   std::error_code failed;
   const auto status = std::filesystem::status(path, failed);
   const auto refuse = [&](int reason) {

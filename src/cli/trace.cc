@@ -175,17 +175,17 @@ Result<void> dumpFile(const std::string &path, const std::string &format) {
 } // namespace
 
 void addTraceCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("trace", "Print what the tool mem_trace has written");
+  CLI::App *command = root.add_subcommand("trace", "Print a file that the tool mem_trace has written");
   command->require_subcommand(1);
-  CLI::App *dump = command->add_subcommand("dump", "Every memory access of a trace, in the order of the file");
+  CLI::App *dump = command->add_subcommand("dump", "Print every memory access, in file order");
   auto path = std::make_shared<std::string>();
   auto format = std::make_shared<std::string>("text");
-  dump->add_option("FILE", *path, "A trace of mem_trace")->required()->type_name("");
-  dump->add_option("-f,--format", *format, "text (default) or csv")
+  dump->add_option("FILE", *path, "A file written by mem_trace")->required()->type_name("");
+  dump->add_option("-f,--format", *format, "Output format: text (default) or csv")
       ->type_name("F")
       ->check(CLI::IsMember({"text", "csv"}).description(""));
-  CLI::App *sum = command->add_subcommand("sum", "The accesses of each launch and instruction, added up, as CSV");
-  sum->add_option("FILE", *path, "A trace of mem_trace")->required()->type_name("");
+  CLI::App *sum = command->add_subcommand("sum", "Sum up the accesses of each launch and instruction, as CSV");
+  sum->add_option("FILE", *path, "A file written by mem_trace")->required()->type_name("");
   const auto print = [path, &invocation](const std::string &as) {
     const Result<void> done = dumpFile(*path, as);
     if (!done)

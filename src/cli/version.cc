@@ -12,7 +12,7 @@
 namespace luthier::cli {
 
 void addVersionCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("version", "Print the version, and the GPUs that can be virtual");
+  CLI::App *command = root.add_subcommand("version", "Print the version and the supported virtual GPUs");
   command->callback([] {
     std::cout << fmt::format("luthier {}\nvirtual GPUs: {}\n", LUTHIER_VERSION, fmt::join(isa::virtualTargets(), ", "));
   });

@@ -4,12 +4,14 @@
 #include "hsa/code_capture.h"
 #include "hsa/interceptor.h"
 #include "hsa/queue_interception.h"
+#include "runtime/tool_settings.h"
 #include "support/demangle.h"
-#include "support/env.h"
 #include "support/log.h"
+#include "support/variables.h"
 #include "support/write_all.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -33,11 +35,8 @@ struct KernelText {
 
 class HsaTrace {
 public:
-  struct Parts {
-    bool api = false, code = false, queues = false, packets = false;
-  };
-
-  HsaTrace(Parts parts, int file) : parts_(parts), file_(file), begin_(Clock::now()) {}
+  HsaTrace(TraceParts parts, int file, std::string path)
+      : parts_(parts), file_(file), path_(std::move(path)), begin_(Clock::now()) {}
   void subscribe();
   void finish();
 
@@ -47,8 +46,10 @@ private:
   template <class... Args> void line(std::string_view kind, fmt::format_string<Args...> format, Args &&...args) {
     const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
     // One write per line: threads and processes do not mix, and nothing is lost at a crash.
-    writeAll(file_, fmt::format("{:12.6f} {:5} {:8} {}\n", seconds, gettid(), kind,
-                                fmt::vformat(format, fmt::make_format_args(args...))));
+    const int failed = writeAll(file_, fmt::format("{:12.6f} {:5} {:8} {}\n", seconds, gettid(), kind,
+                                                   fmt::vformat(format, fmt::make_format_args(args...))));
+    if (failed && !cut_.exchange(true))
+      log::error("cannot write the trace to {}: {}; lines are missing from it", path_, strerror(failed));
   }
 
   void codeLoaded(const hsa::SharedCode &code);
@@ -58,9 +59,11 @@ private:
   KernelText kernelText(uint64_t kernelObject);
   unsigned queueNumber(const hsa_queue_t *queue);
 
-  const Parts parts_;
+  const TraceParts parts_;
   const int file_;
+  const std::string path_;
   const Clock::time_point begin_;
+  std::atomic<bool> cut_ = false; ///< a line could not be written
 
   std::mutex mutex_; ///< guards what follows
   std::unordered_map<const hsa_queue_t *, unsigned> queueNumbers_;
@@ -234,28 +237,18 @@ HsaTrace *theTrace = nullptr;
 Result<void> startHsaTrace() {
   if (theTrace)
     return {};
-  HsaTrace::Parts parts;
-  bool any = false;
-  for (const std::string &part : LUTHIER_TRY(env::list("LUTHIER_TRACE"))) {
-    const bool all = part == "hsa";
-    if (!all && part != "api" && part != "code" && part != "queues" && part != "packets")
-      return makeError("LUTHIER_TRACE: '{}' cannot be traced; known: hsa, or its parts api, code, queues, packets",
-                       part);
-    parts.api |= all || part == "api";
-    parts.code |= all || part == "code";
-    parts.queues |= all || part == "queues";
-    parts.packets |= all || part == "packets";
-    any = true;
-  }
-  if (!any)
+  const auto wanted = env::text("LUTHIER_TRACE");
+  if (!wanted)
     return {};
+  const TraceParts parts = LUTHIER_TRY(parseTraceParts(*wanted, "LUTHIER_TRACE"));
   int file = STDERR_FILENO;
-  if (const auto path = env::text("LUTHIER_TRACE_FILE")) {
+  const auto path = LUTHIER_TRY(env::outputFile(env::kTraceFile));
+  if (path) {
     file = open(path->c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file < 0)
       return makeErrorCode(errno, "cannot write the trace to {}: {}", *path, strerror(errno));
   }
-  theTrace = new HsaTrace(parts, file);
+  theTrace = new HsaTrace(parts, file, path.value_or("stderr"));
   theTrace->subscribe();
   atexit(finishHsaTrace);
   return {};

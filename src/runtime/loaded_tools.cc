@@ -2,7 +2,6 @@
 
 #include "runtime/running_call.h"
 #include "runtime/tool_abi.h"
-#include "runtime/tool_settings.h"
 
 #include <algorithm>
 #include <exception>
@@ -50,6 +49,10 @@ void LoadedTools::add(const std::string &name, const std::function<Tool *()> &cr
   tool.number = tools_.size() - 1;
   call(tool, "its constructor", [&] { tool.tool.reset(create()); });
   creating_.clear();
+  if (const auto good = checkToolOptions(name, options_, values_); tool.tool && !good) {
+    tool.broken = true;
+    account_.fail(fmt::format("{}; tool {} is not used", good.error().message(), name));
+  }
   if (tool.tool)
     call(tool, "start", [&] { tool.tool->start(); });
 }
@@ -88,10 +91,10 @@ LoadedTool *LoadedTools::find(const Tool *tool) {
   return tools_.empty() ? nullptr : tools_.back().get();
 }
 
-std::string LoadedTools::option(const std::string &name, const std::string &byDefault, const std::string &help) {
-  options_.push_back({creating_, name, byDefault, help});
-  const auto found = values_.find(creating_ + "." + name);
-  return found == values_.end() ? byDefault : found->second;
+std::string LoadedTools::option(const std::string &name, const ValueType &type, const std::string &byDefault,
+                                const std::string &help) {
+  options_.push_back({creating_, name, type, byDefault, help});
+  return valueOf(options_.back(), values_);
 }
 
 } // namespace luthier::runtime

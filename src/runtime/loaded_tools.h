@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "runtime/defer_termination.h"
 #include "runtime/run_account.h"
+#include "runtime/tool_settings.h"
 
 #include <atomic>
 #include <chrono>
@@ -38,10 +39,6 @@ struct LoadedTool {
   ToolReport report{this};
 
   bool works() const { return tool && !broken; }
-};
-
-struct ToolOption {
-  std::string tool, name, byDefault, help;
 };
 
 class LoadedTools {
@@ -83,7 +80,8 @@ public:
   LoadedTool *find(const Tool *tool);
 
   /// An option's value, for the tool whose constructor runs.
-  std::string option(const std::string &name, const std::string &byDefault, const std::string &help);
+  std::string option(const std::string &name, const ValueType &type, const std::string &byDefault,
+                     const std::string &help);
   /// That were asked for so far.
   const std::vector<ToolOption> &options() const { return options_; }
 

@@ -2,9 +2,9 @@
 #include "runtime/tool_host.h"
 
 #include "support/demangle.h"
+#include "support/expand_keys.h"
 #include "support/log.h"
 
-#include <cstdlib>
 #include <cstring>
 
 namespace luthier {
@@ -77,22 +77,34 @@ void Report::add(std::vector<Cell> cells) {
 }
 
 std::string Tool::option(const std::string &name, const std::string &byDefault, const std::string &help) {
-  return ToolHost::instance().tools().option(name, byDefault, help);
+  return ToolHost::instance().tools().option(name, {}, byDefault, help);
+}
+
+std::string Tool::choice(const std::string &name, const std::vector<std::string> &choices, const std::string &help) {
+  return ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::Choice, .choices = choices},
+                                     choices.empty() ? "" : choices.front(), help);
 }
 
 bool Tool::flag(const std::string &name, const std::string &help) {
-  const std::string value = option(name, "no", help);
-  return value == "yes" || value == "true" || value == "1" || value.empty();
+  return parseFlag(name, ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::Flag}, "no", help))
+      .value_or(false);
 }
 
-uint64_t Tool::number(const std::string &name, uint64_t byDefault, const std::string &help) {
-  const std::string value = option(name, std::to_string(byDefault), help);
-  char *end = nullptr;
-  const uint64_t number = std::strtoull(value.c_str(), &end, 0);
-  if (!value.empty() && *end == 0)
-    return number;
-  warn(fmt::format("option {}: '{}' is no number, {} is used", name, value, byDefault));
-  return byDefault;
+uint64_t Tool::number(const std::string &name, uint64_t byDefault, const std::string &help, uint64_t least,
+                      uint64_t most) {
+  const ValueType type{.kind = ValueType::Kind::Number, .least = least, .most = most};
+  return parseNumber(name, ToolHost::instance().tools().option(name, type, std::to_string(byDefault), help))
+      .value_or(byDefault);
+}
+
+std::vector<uint64_t> Tool::addresses(const std::string &name, const std::string &help) {
+  return parseAddresses(name, ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::Addresses}, "", help))
+      .value_or(std::vector<uint64_t>());
+}
+
+std::string Tool::outputFile(const std::string &name, const std::string &byDefault, const std::string &help) {
+  const std::string pattern = ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::OutputFile}, byDefault, help);
+  return expandKeys(pattern).value_or(pattern);
 }
 
 void Tool::warn(const std::string &message) { ToolHost::instance().account().logAndRecord(log::Level::warn, message); }

@@ -7,7 +7,8 @@
 
 extern "C" {
 
-using LuthierToolOption = void(void *user, const char *name, const char *byDefault, const char *help);
+/// `type` is as ValueType::toText writes it.
+using LuthierToolOption = void(void *user, const char *name, const char *type, const char *byDefault, const char *help);
 
 /// Calls `each` for all options declared by tools made so far in this process, in their order.
 void luthierToolOptions(LuthierToolOption *each, void *user);

@@ -4,17 +4,15 @@
 #include "runtime/tool_settings.h"
 
 #include "support/env.h"
+#include "support/expand_keys.h"
+#include "support/suggest.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <set>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <regex.h>
-#include <unistd.h>
 
 namespace luthier::runtime {
 
@@ -45,16 +43,58 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-bool parseNumber(std::string_view text, uint64_t &value) {
+bool readDigits(std::string_view text, uint64_t &value) {
   const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   return status == std::errc() && end == text.data() + text.size();
 }
 
-bool isName(std::string_view text) {
-  return !text.empty() && std::ranges::all_of(text, [](unsigned char c) { return isalnum(c) || c == '_'; });
+} // namespace
+
+std::string valueOf(const ToolOption &option, const std::map<std::string, std::string> &options) {
+  const auto given = options.find(option.tool + "." + option.name);
+  if (given == options.end() || !option.type.check(given->first, given->second))
+    return option.byDefault;
+  return given->second;
 }
 
-} // namespace
+Result<void> checkToolOptions(const std::string &tool, const std::vector<ToolOption> &declared,
+                              const std::map<std::string, std::string> &options) {
+  std::map<std::string, const ToolOption *> known;
+  std::vector<std::string> names;
+  for (const ToolOption &option : declared)
+    if (option.tool == tool) {
+      known[option.name] = &option;
+      names.push_back(option.name);
+    }
+  const std::string prefix = tool + ".";
+  for (const auto &[key, value] : options) {
+    if (!key.starts_with(prefix))
+      continue;
+    const std::string name = key.substr(prefix.size());
+    const auto found = known.find(name);
+    if (found == known.end())
+      return makeError("tool {} has no option '{}'; {}{}", tool, name,
+                       names.empty() ? "it has none" : fmt::format("it has: {}", fmt::join(names, ", ")),
+                       suggestion(name, names));
+    LUTHIER_TRY(found->second->type.check("--" + key, value));
+  }
+  return {};
+}
+
+Result<TraceParts> parseTraceParts(std::string_view text, std::string_view what) {
+  TraceParts parts;
+  for (const std::string &part : LUTHIER_TRY(env::splitList(text, what))) {
+    const bool all = part == "hsa";
+    if (!all && part != "api" && part != "code" && part != "queues" && part != "packets")
+      return makeError("{}: '{}' cannot be traced; expected hsa, or some of its parts: api, code, queues, packets",
+                       what, part);
+    parts.api |= all || part == "api";
+    parts.code |= all || part == "code";
+    parts.queues |= all || part == "queues";
+    parts.packets |= all || part == "packets";
+  }
+  return parts;
+}
 
 std::string toolName(std::string_view path) {
   std::string_view name = path.substr(path.rfind('/') + 1);
@@ -66,14 +106,14 @@ std::string toolName(std::string_view path) {
 Result<std::pair<uint64_t, uint64_t>> parseIterations(std::string_view text) {
   const size_t dash = text.find('-');
   uint64_t first = 0, last = UINT64_MAX;
-  bool good = parseNumber(text.substr(0, dash), first) && first > 0;
+  bool good = readDigits(text.substr(0, dash), first) && first > 0;
   if (dash == std::string_view::npos)
     last = first;
   else if (dash + 1 < text.size())
-    good = good && parseNumber(text.substr(dash + 1), last) && first <= last;
+    good = good && readDigits(text.substr(dash + 1), last) && first <= last;
   if (!good)
-    return makeError("'{}' is no range of launches: expected, counted from 1, a number, a range such as 2-5, or 2- for "
-                     "all from the second on",
+    return makeError("'{}' is not a valid range of launches: expected, counted from 1, a number, a range such as 2-5, "
+                     "or 2- for all from the second on",
                      text);
   return std::pair(first, last);
 }
@@ -87,37 +127,8 @@ Result<void> checkRegex(const std::string &text, std::string_view what) {
   }
   char why[128];
   regerror(error, &compiled, why, sizeof why);
-  return makeError("{}'{}' is no regular expression: {}", what.empty() ? "" : fmt::format("{}: ", what), text, why);
-}
-
-Result<std::string> expandKeys(std::string_view text) {
-  std::string result;
-  while (!text.empty()) {
-    const size_t begin = text.find('%');
-    result += text.substr(0, begin);
-    if (begin == std::string_view::npos)
-      break;
-    text.remove_prefix(begin + 1);
-    const size_t end = text.find('%');
-    const std::string_view key = text.substr(0, end);
-    if (end == std::string_view::npos || !(isName(key) || key.starts_with("env{"))) {
-      result += '%'; // an ordinary one
-      continue;
-    }
-    if (key == "pid")
-      result += fmt::format("{}", getpid());
-    else if (key == "hostname") {
-      char name[256] = "";
-      if (gethostname(name, sizeof name - 1) != 0)
-        return makeErrorCode(errno, "the name of this host: {}", std::strerror(errno));
-      result += name;
-    } else if (key.starts_with("env{") && key.ends_with('}') && isName(key.substr(4, key.size() - 5)))
-      result += env::text(std::string(key.substr(4, key.size() - 5)).c_str()).value_or("");
-    else
-      return makeError("%{}% is no key; known: %pid%, %hostname%, %env{{NAME}}%", key);
-    text.remove_prefix(end + 1);
-  }
-  return result;
+  return makeError("{}'{}' is not a valid regular expression: {}", what.empty() ? "" : fmt::format("{}: ", what), text,
+                   why);
 }
 
 Result<void> ToolSettings::validate() const {
@@ -134,7 +145,7 @@ Result<void> ToolSettings::validate() const {
   for (const auto &[key, value] : options) {
     const size_t dot = key.find('.');
     if (dot == std::string::npos || dot == 0 || dot + 1 == key.size() || key.find_first_of("=\n") != std::string::npos)
-      return makeError("'{}' is no option of a tool: expected NAME.option=value", key);
+      return makeError("'{}' is not an option of a tool: expected NAME.option=value", key);
     if (value.find('\n') != std::string::npos)
       return makeError("the value of {} has more than one line", key);
     if (!names.contains(key.substr(0, dot)))
@@ -149,7 +160,7 @@ Result<void> ToolSettings::validate() const {
   LUTHIER_TRY(checkRegex(kernelInclude, "kernels to include"));
   LUTHIER_TRY(checkRegex(kernelExclude, "kernels to exclude"));
   if (firstIteration == 0 || firstIteration > lastIteration)
-    return makeError("launches {} to {} are no range", firstIteration, lastIteration);
+    return makeError("launches {} to {} are not a valid range", firstIteration, lastIteration);
   return {};
 }
 
@@ -179,12 +190,7 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
       return range.error().withContext(kIterations);
     std::tie(settings.firstIteration, settings.lastIteration) = *range;
   }
-  if (const auto text = env::text(kPackets)) {
-    uint64_t packets = 0;
-    if (!parseNumber(*text, packets) || packets > UINT32_MAX)
-      return makeError("{}: '{}' is no number of packets", kPackets, *text);
-    settings.hostcallPackets = static_cast<uint32_t>(packets);
-  }
+  settings.hostcallPackets = static_cast<uint32_t>(LUTHIER_TRY(env::number(kPackets, 0, 0, UINT32_MAX)));
   settings.strict = LUTHIER_TRY(env::flag(kStrict, false));
   // What is left belongs to tools, their options and the output.
   if (auto valid = settings.validate(); !valid)

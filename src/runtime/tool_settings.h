@@ -3,6 +3,7 @@
 #pragma once
 
 #include "support/result.h"
+#include "support/value_type.h"
 
 #include <cstdint>
 #include <map>
@@ -20,8 +21,8 @@ struct ToolSettings {
   /// LUTHIER_TOOL_OPTIONS: "NAME.option=value", one per line; NAME is the library's without "lib" and ".so". Keys are
   /// "NAME.option".
   std::map<std::string, std::string> options;
-  /// LUTHIER_TOOL_OUTPUT: a file, absolute; empty: stderr. The variable may hold the keys of expandKeys, which each
-  /// process replaces for itself: fromEnvironment gives the name of this process's file.
+  /// LUTHIER_TOOL_OUTPUT: a file, absolute; empty: stderr. The variable may hold the keys of support/expand_keys.h,
+  /// which each process replaces for itself: fromEnvironment gives the name of this process's file.
   std::string output;
   OutputFormat format = OutputFormat::Text; ///< LUTHIER_TOOL_FORMAT: text, csv, json
   std::string kernelInclude, kernelExclude; ///< LUTHIER_KERNEL_INCLUDE, LUTHIER_KERNEL_EXCLUDE: extended regexes
@@ -41,6 +42,29 @@ struct ToolSettings {
   Result<void> validate() const;
 };
 
+/// An option that a tool has declared.
+struct ToolOption {
+  std::string tool, name;
+  ValueType type;
+  std::string byDefault, help;
+};
+
+/// What a tool gets for an option: the user's value, or the default if there is none or it is of another type.
+std::string valueOf(const ToolOption &option, const std::map<std::string, std::string> &options);
+
+/// Whether the tool has all options that are given for it ("NAME.option"), and their values are of the declared types.
+/// `declared` may have options of other tools.
+Result<void> checkToolOptions(const std::string &tool, const std::vector<ToolOption> &declared,
+                              const std::map<std::string, std::string> &options);
+
+/// What `luthier run --trace` and LUTHIER_TRACE ask for.
+struct TraceParts {
+  bool api = false, code = false, queues = false, packets = false;
+  bool any() const { return api || code || queues || packets; }
+};
+/// A list of: hsa, or its parts api, code, queues, packets. `what` names it in the error.
+Result<TraceParts> parseTraceParts(std::string_view text, std::string_view what);
+
 /// "instr_count" for ".../libinstr_count.so".
 std::string toolName(std::string_view path);
 
@@ -49,9 +73,5 @@ Result<std::pair<uint64_t, uint64_t>> parseIterations(std::string_view text);
 
 /// An extended regular expression as regcomp(3) takes it; `what` names it in the error.
 Result<void> checkRegex(const std::string &text, std::string_view what);
-
-/// Replaces %pid%, %hostname% and %env{NAME}% (nothing, if it is not set) in the name of a file. Other names between
-/// percent signs are an error.
-Result<std::string> expandKeys(std::string_view text);
 
 } // namespace luthier::runtime

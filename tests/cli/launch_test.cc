@@ -42,23 +42,6 @@ TEST(FindVirtualGpu, BuildTreeThenInstallation) {
   EXPECT_EQ(*findVirtualGpu(bin), prefix.path() / "lib/vgpu");
 }
 
-TEST(StatsFile, IsCreatedEmptiedAndAbsolute) {
-  TempFolder folder;
-  std::filesystem::path old = folder.write("stats.json", "from an earlier run");
-  EXPECT_EQ(*createStatsFile(old), old);
-  EXPECT_EQ(std::filesystem::file_size(old), 0u);
-
-  EXPECT_TRUE(createStatsFile(std::filesystem::relative(folder.path() / "new.json"))->is_absolute());
-  EXPECT_TRUE(std::filesystem::exists(folder.path() / "new.json"));
-}
-
-TEST(StatsFile, ErrorNamesPathAndReason) {
-  TempFolder folder;
-  EXPECT_THAT(createStatsFile(folder.path() / "no/such/stats.json").error().message(),
-              HasSubstr("no/such/stats.json: No such file or directory"));
-  EXPECT_FALSE(createStatsFile(folder.path()));
-}
-
 TEST(VirtualEnvironment, OnAnEmptyOne) {
   VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
   // No shim beside the thunk: nothing is preloaded.

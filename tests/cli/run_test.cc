@@ -52,7 +52,6 @@ TEST_F(Run, SetsTheEnvironment) {
                                  "$LD_LIBRARY_PATH'");
   EXPECT_THAT(outcome.out,
               StartsWith("gfx90a,gfx90a 2 " + (prefix_.path() / "s.json").string() + " " + thunkFolder_.string()));
-  EXPECT_TRUE(std::filesystem::exists(prefix_.path() / "s.json"));
 }
 
 TEST_F(Run, WorksFromAnInstallation) {
@@ -97,11 +96,87 @@ TEST_F(Run, ApplicationNotExecutable) {
   EXPECT_EQ(outcome.err, "luthier: error: cannot run /etc/passwd: Permission denied\n");
 }
 
-TEST_F(Run, StatsFileThatCannotBeCreated) {
+TEST_F(Run, FilesKeepTheirKeysForEachProcess) {
+  const std::string folder = prefix_.path().string();
+  EXPECT_EQ(luthier("run --gpu gfx90a --stats " + folder + "/s-%pid% --trace-vgpu " + folder +
+                    "/t-%pid% -- sh -c 'echo $LUTHIER_VGPU_STATS $LUTHIER_VGPU_TRACE'")
+                .out,
+            folder + "/s-%pid% " + folder + "/t-%pid%\n");
+  EXPECT_THAT(luthier("run --gpu gfx90a --stats " + folder + "/%what% -- true").err,
+              HasSubstr("%what% is not a key for names of files; known: %pid%"));
+}
+
+// Checked before the application starts: the message names the variable, its value and what is expected.
+TEST_F(Run, VariablesAreChecked) {
+  const std::pair<const char *, const char *> bad[] = {
+      {"LUTHIER_VGPU_TRANSLATE=foo", "LUTHIER_VGPU_TRANSLATE is 'foo'; expected one of: 0, 1, always"},
+      {"LUTHIER_VGPU_THREADS=-1", "LUTHIER_VGPU_THREADS is '-1'; expected a number from 0 to 1024"},
+      {"LUTHIER_VGPU_STRICT_WAITS=maybe", "LUTHIER_VGPU_STRICT_WAITS is 'maybe'; expected 1 or 0"},
+      {"LUTHIER_VGPU_TRACE_SUMS=maybe", "LUTHIER_VGPU_TRACE_SUMS is 'maybe'; expected 1 or 0"},
+      {"LUTHIER_VGPU_POISON_DEAD=seed", "LUTHIER_VGPU_POISON_DEAD is 'seed'; expected a number"},
+      {"LUTHIER_VGPU_CPU=sse", "LUTHIER_VGPU_CPU is 'sse'; expected one of: base, avx2, avx512"},
+      {"LUTHIER_VGPU_GPUS=gfx77", "LUTHIER_VGPU_GPUS: unknown GPU 'gfx77'"},
+      {"LUTHIER_VGPU_TRACE_WAVE=x", "LUTHIER_VGPU_TRACE_WAVE: 'x' is not a wave"},
+      {"LUTHIER_VGPU_TRACE_KERNEL=[", "LUTHIER_VGPU_TRACE_KERNEL: '[' is not a valid regular expression"},
+      {"LUTHIER_VGPU_STATS=/tmp/%x%", "LUTHIER_VGPU_STATS: %x% is not a key"},
+      {"LUTHIER_TRACE=everything", "LUTHIER_TRACE: 'everything' cannot be traced"},
+      {"LUTHIER_STRICT=maybe", "LUTHIER_STRICT is 'maybe'; expected 1 or 0"},
+      {"LUTHIER_HOSTCALL_PACKETS=-1", "LUTHIER_HOSTCALL_PACKETS is '-1'; expected a number"},
+      {"LUTHIER_KERNEL_ITERATIONS=5-2", "LUTHIER_KERNEL_ITERATIONS: '5-2' is not a valid range"},
+  };
+  for (const auto &[setting, message] : bad) {
+    const std::string text = setting, name = text.substr(0, text.find('='));
+    setenv(name.c_str(), text.c_str() + name.size() + 1, 1);
+    const ShellOutcome outcome = luthier("run --gpu gfx90a -- echo started");
+    unsetenv(name.c_str());
+    EXPECT_EQ(outcome.exitCode(), 125) << setting;
+    EXPECT_THAT(outcome.out, IsEmpty()) << setting;
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+  }
+  setenv("LUTHIER_LOG", "loud", 1);
+  for (const char *arguments : {"run --gpu gfx90a -- echo started", "version"}) {
+    EXPECT_EQ(luthier(arguments).exitCode(), 2);
+    EXPECT_EQ(luthier(arguments).err,
+              "luthier: error: LUTHIER_LOG is 'loud'; expected one of: error, warn, info, debug\n");
+  }
+  unsetenv("LUTHIER_LOG");
+  setenv("LUTHIER_VGPU_THREAD", "2", 1);
+  EXPECT_EQ(luthier("run --gpu gfx90a -- true").err,
+            "luthier: warning: LUTHIER_VGPU_THREAD is not a variable of Luthier; did you mean LUTHIER_VGPU_THREADS?\n");
+  unsetenv("LUTHIER_VGPU_THREAD");
+}
+
+TEST_F(Run, ValuesOfOptionsAreChecked) {
+  const std::pair<const char *, const char *> bad[] = {
+      {"--threads -1", "--threads is '-1'; expected a number from 1 to 1024"},
+      {"--threads 010x", "--threads is '010x'; expected a number from 1 to 1024"},
+      {"--poison-dead=-1", "--poison-dead is '-1'; expected a number"},
+      {"--poison-dead=seed", "--poison-dead is 'seed'; expected a number"},
+      {"--strict-waits=maybe", "--strict-waits"},
+      {"--stats ''", "--stats: a value is expected"},
+      {"--stats=", "--stats"},
+      {"--gpu ''", "--gpu: a value is expected"},
+      {"--trace-vgpu t --trace-wave 7-4", "'7-4' is not a wave"},
+      {"--trace-vgpu t --trace-wave 99999999999999999999", "'99999999999999999999' is not a wave"},
+      {"--trace everything", "--trace: 'everything' cannot be traced"},
+      {"--trace ''", "--trace"},
+      {"--thread 2", "Did you mean '--threads'?"},
+  };
+  for (const auto &[options, message] : bad) {
+    const ShellOutcome outcome = luthier(std::string("run --gpu gfx90a ") + options + " -- echo started");
+    EXPECT_EQ(outcome.exitCode(), 2) << options;
+    EXPECT_THAT(outcome.out, IsEmpty()) << options;
+    EXPECT_THAT(outcome.err, HasSubstr(message)) << options;
+  }
+  EXPECT_THAT(luthier("insepct x").err, HasSubstr("Did you mean 'inspect'?"));
+  EXPECT_THAT(luthier("disasm /x --kernle y").err, HasSubstr("Did you mean '--kernel'?"));
+}
+
+TEST_F(Run, StatsFileThatCannotBeWritten) {
   ShellOutcome outcome = luthier("run --gpu gfx90a --stats /no/such/folder/s.json -- echo started");
   EXPECT_EQ(outcome.exitCode(), 125);
   EXPECT_THAT(outcome.out, IsEmpty());
-  EXPECT_EQ(outcome.err, "luthier: error: cannot create /no/such/folder/s.json: No such file or directory\n");
+  EXPECT_EQ(outcome.err, "luthier: error: cannot write /no/such/folder/s.json: No such file or directory\n");
 }
 
 TEST_F(Run, MissingThunk) {

@@ -102,12 +102,13 @@ TEST(SiteSpec, Arguments) {
 
 TEST(SiteSpec, ErrorsPointAtThePlace) {
   EXPECT_THAT(errorOf("before stores: record(addres)"),
-              AllOf(HasSubstr("column 23"), HasSubstr("'addres' is no argument"),
+              AllOf(HasSubstr("column 23"), HasSubstr("'addres' is not an argument"),
                     HasSubstr("\n  before stores: record(addres)\n"), HasSubstr("\n  " + std::string(22, ' ') + "^")));
   EXPECT_THAT(errorOf(""), HasSubstr("a position must come first: before, after"));
   EXPECT_THAT(errorOf("befor all: f()"), HasSubstr("column 1: a position"));
   EXPECT_THAT(errorOf("before: f()"), HasSubstr("column 7: which instructions?"));
-  EXPECT_THAT(errorOf("before writes: f()"), HasSubstr("'writes' is no class of instructions; there are loads"));
+  EXPECT_THAT(errorOf("before writes: f()"),
+              HasSubstr("'writes' is not a class of instructions; expected one of loads"));
   EXPECT_THAT(errorOf("before L3: f()"), HasSubstr("all in L3"));
   EXPECT_THAT(errorOf("before 0xg: f()"), HasSubstr("no address"));
   EXPECT_THAT(errorOf("before all"), HasSubstr("column 11: ': HOOK(...)' is missing"));
@@ -115,8 +116,8 @@ TEST(SiteSpec, ErrorsPointAtThePlace) {
   EXPECT_THAT(errorOf("before all: f"), HasSubstr("'(' is missing"));
   EXPECT_THAT(errorOf("before all: f(1"), HasSubstr("',' or ')' is missing"));
   EXPECT_THAT(errorOf("before all: f(1,)"), HasSubstr("column 17: an argument is missing"));
-  EXPECT_THAT(errorOf("before all: f(s[5:4])"), HasSubstr("'s[5:4]' is no argument"));
-  EXPECT_THAT(errorOf("before all: f(s106)"), HasSubstr("'s106' is no argument"));
+  EXPECT_THAT(errorOf("before all: f(s[5:4])"), HasSubstr("'s[5:4]' is not an argument"));
+  EXPECT_THAT(errorOf("before all: f(s106)"), HasSubstr("'s106' is not an argument"));
   EXPECT_THAT(errorOf("before all: f(v[1)"), HasSubstr("']' is missing"));
   EXPECT_THAT(errorOf("before all: f() -> 5"), HasSubstr("column 20: a register or an operand"));
   EXPECT_THAT(errorOf("block-entry: f() -> op0"), HasSubstr("a register or an operand"));

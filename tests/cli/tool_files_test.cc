@@ -70,15 +70,15 @@ TEST_F(ToolFiles, UnknownOnes) {
   prefix_.write("tools/libone.so", "");
   prefix_.write("lib/luthier/tools/libtwo.so", "");
   EXPECT_EQ(findTool("three", folders()).error().message(), "unknown tool 'three'; known: one, two");
-  EXPECT_EQ(findTool("/no/libthree.so", folders()).error().message(), "there is no tool /no/libthree.so");
+  EXPECT_EQ(findTool("/no/libthree.so", folders()).error().message(), "there is no tool /no/libthree.so: no such file");
   EXPECT_FALSE(findTool("", folders()));
 }
 
 TEST(ToolOptions, AreTakenOut) {
   std::vector<std::string> arguments = {"--one.per=block", "--one.flag",   "--two.x=a=b.c", "--one.e=", "-x.y=1",
                                         "--.z=1",          "--plain=v1.0", "word",          "a.b"};
-  EXPECT_THAT(takeToolOptions(arguments),
-              ElementsAre(Pair("one.e", ""), Pair("one.flag", ""), Pair("one.per", "block"), Pair("two.x", "a=b.c")));
+  EXPECT_THAT(takeToolOptions(arguments), ElementsAre(Pair("one.e", ""), Pair("one.flag", std::nullopt),
+                                                      Pair("one.per", "block"), Pair("two.x", "a=b.c")));
   EXPECT_THAT(arguments, ElementsAre("-x.y=1", "--.z=1", "--plain=v1.0", "word", "a.b"));
 }
 
@@ -102,7 +102,7 @@ TEST(Output, WhatCannotBeWritten) {
   EXPECT_THAT(prepareOutput((folder.path() / "no/r.json").string()).error().message(),
               HasSubstr("no/r.json: No such file or directory"));
   EXPECT_THAT(prepareOutput(folder.path().string()).error().message(), HasSubstr("Is a directory"));
-  EXPECT_THAT(prepareOutput((folder.path() / "%what%").string()).error().message(), HasSubstr("%what% is no key"));
+  EXPECT_THAT(prepareOutput((folder.path() / "%what%").string()).error().message(), HasSubstr("%what% is not a key"));
 }
 
 } // namespace

@@ -8,10 +8,14 @@
 
 #include <cxxabi.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <regex>
+#include <utility>
+
+#include <unistd.h>
 
 namespace luthier::e2e {
 namespace {
@@ -144,7 +148,72 @@ TEST(HsaTrace, WaitsForKernelsAtTheEnd) {
 TEST(HsaTrace, RefusesWhatItDoesNotKnow) {
   const Outcome outcome = luthierRun({"--trace", "everything"}, {"true"});
   EXPECT_EQ(outcome.exitCode, 2);
-  EXPECT_THAT(outcome.output, HasSubstr("'everything' cannot be traced; known: hsa"));
+  EXPECT_THAT(outcome.output, HasSubstr("'everything' cannot be traced; expected hsa"));
+}
+
+class HsaTraceFile : public testing::Test {
+protected:
+  HsaTraceFile() { std::filesystem::create_directories(folder_); }
+  ~HsaTraceFile() override { std::filesystem::remove_all(folder_); }
+  static std::string contentsOf(const std::filesystem::path &path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / ("hsa_trace_" + std::to_string(getpid()));
+};
+
+TEST_F(HsaTraceFile, ThatCannotBeWritten) {
+  const Outcome missing =
+      luthierRun({"--gpu", "gfx90a", "--trace", "packets", "-o", "/no/such/t"}, {"echo", "started"});
+  EXPECT_EQ(missing.exitCode, 125);
+  EXPECT_EQ(missing.output, "luthier: error: cannot write /no/such/t: No such file or directory\n");
+  // A disk that is full is noticed later: the application goes on, and the user is told once.
+  const Outcome full =
+      luthierRun({"--gpu", "gfx90a", "--trace", "packets", "-o", "/dev/full"}, {sampleProgram("vector_add")});
+  EXPECT_EQ(full.exitCode, 0);
+  EXPECT_THAT(full.output, HasSubstr("PASS"));
+  constexpr const char *kMessage = "luthier: error: cannot write the trace to /dev/full: No space left on device";
+  const size_t first = full.output.find(kMessage);
+  EXPECT_NE(first, std::string::npos) << full.output;
+  EXPECT_EQ(full.output.find(kMessage, first + 1), std::string::npos) << full.output;
+}
+
+// Each process has a file of its own.
+TEST_F(HsaTraceFile, NameHasKeys) {
+  const std::string program = sampleProgram("vector_add");
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "packets", "-o", folder_ / "t-%pid%"},
+                                     {"sh", "-c", program + " && " + program + " && true"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  unsigned files = 0;
+  for (const auto &entry : std::filesystem::directory_iterator(folder_)) {
+    ++files;
+    EXPECT_TRUE(std::regex_match(entry.path().filename().string(), std::regex("t-[0-9]+"))) << entry.path();
+    EXPECT_THAT(contentsOf(entry.path()), HasSubstr("1 dispatches (1 seen to complete)"));
+  }
+  EXPECT_EQ(files, 2u);
+}
+
+// Everything up to then, in whole lines.
+TEST_F(HsaTraceFile, IsCompleteWhenASignalEndsTheProcess) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    const std::string file = folder_ / "t";
+    bool sent = false;
+    const Outcome outcome =
+        luthierRun({"--gpu", "gfx90a", "--trace", "packets", "-o", file}, {LUTHIER_PROGRAMS "/ends", "terminate"}, 120,
+                   [&](const std::string &output, int pid) {
+                     if (!std::exchange(sent, sent || output.find("ready") != std::string::npos) && sent)
+                       kill(pid, signal);
+                   });
+    EXPECT_EQ(outcome.signal, signal) << outcome.output;
+    const std::string trace = contentsOf(file);
+    ASSERT_FALSE(trace.empty());
+    EXPECT_EQ(trace.back(), '\n');
+    int done = 0;
+    int launches = 0;
+    for (const auto &[text, count] : fromTrace(file, done))
+      launches += text.find("twice") != std::string::npos || text.find("thrice") != std::string::npos ? count : 0;
+    EXPECT_GE(launches, 20) << trace;
+  }
 }
 
 } // namespace

@@ -5,8 +5,6 @@
 
 #include <cstdlib>
 
-#include <unistd.h>
-
 namespace luthier::runtime {
 namespace {
 
@@ -96,16 +94,20 @@ TEST_F(Settings, ErrorsNameTheVariable) {
               AllOf(HasSubstr("LUTHIER_TOOL_OPTIONS"), HasSubstr("'one.per' has no value")));
   EXPECT_THAT(errorWith("LUTHIER_TOOL_OPTIONS", "one.per=block"), HasSubstr("tool that is not loaded (none is)"));
   EXPECT_THAT(errorWith("LUTHIER_TOOL_OUTPUT", "relative.json"), HasSubstr("'relative.json' cannot be written to"));
-  EXPECT_THAT(errorWith("LUTHIER_TOOL_OUTPUT", "/tmp/%nonsense%"),
-              AllOf(HasSubstr("LUTHIER_TOOL_OUTPUT"), HasSubstr("%nonsense% is no key; known: %pid%")));
+  EXPECT_THAT(
+      errorWith("LUTHIER_TOOL_OUTPUT", "/tmp/%nonsense%"),
+      AllOf(HasSubstr("LUTHIER_TOOL_OUTPUT"), HasSubstr("%nonsense% is not a key for names of files; known: %pid%")));
   EXPECT_THAT(errorWith("LUTHIER_TOOL_FORMAT", "xml"),
               HasSubstr("LUTHIER_TOOL_FORMAT is 'xml'; expected one of: text"));
-  EXPECT_THAT(errorWith("LUTHIER_KERNEL_INCLUDE", "("), HasSubstr("LUTHIER_KERNEL_INCLUDE: '(' is no regular"));
-  EXPECT_THAT(errorWith("LUTHIER_KERNEL_EXCLUDE", "["), HasSubstr("LUTHIER_KERNEL_EXCLUDE: '[' is no regular"));
-  EXPECT_THAT(errorWith("LUTHIER_KERNEL_ITERATIONS", "5-2"), HasSubstr("LUTHIER_KERNEL_ITERATIONS: '5-2' is no range"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_INCLUDE", "("),
+              HasSubstr("LUTHIER_KERNEL_INCLUDE: '(' is not a valid regular"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_EXCLUDE", "["),
+              HasSubstr("LUTHIER_KERNEL_EXCLUDE: '[' is not a valid regular"));
+  EXPECT_THAT(errorWith("LUTHIER_KERNEL_ITERATIONS", "5-2"),
+              HasSubstr("LUTHIER_KERNEL_ITERATIONS: '5-2' is not a valid range"));
   EXPECT_THAT(errorWith("LUTHIER_HOOK_OUTPUT", "relative.txt"), HasSubstr("'relative.txt' cannot be written to"));
   EXPECT_THAT(errorWith("LUTHIER_HOSTCALL_PACKETS", "many"),
-              HasSubstr("LUTHIER_HOSTCALL_PACKETS: 'many' is no number of packets"));
+              HasSubstr("LUTHIER_HOSTCALL_PACKETS is 'many'; expected a number from 0 to 4294967295"));
   EXPECT_THAT(errorWith("LUTHIER_STRICT", "maybe"), HasSubstr("LUTHIER_STRICT is 'maybe'"));
 }
 
@@ -144,21 +146,38 @@ TEST(Iterations, Ranges) {
     EXPECT_FALSE(parseIterations(text)) << text;
 }
 
-TEST(Keys, AreReplaced) {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  setenv("LUTHIER_TEST_KEY", "7", 1);
-  unsetenv("LUTHIER_TEST_NONE");
-  EXPECT_EQ(*expandKeys("/r/%hostname%-%pid%.json"),
-            std::string("/r/") + host + "-" + std::to_string(getpid()) + ".json");
-  EXPECT_EQ(*expandKeys("rank%env{LUTHIER_TEST_KEY}%-%env{LUTHIER_TEST_NONE}%."), "rank7-.");
+std::vector<ToolOption> declared() {
+  return {{"one", "per", {.kind = ValueType::Kind::Choice, .choices = {"launch", "block"}}, "launch", ""},
+          {"one", "slots", {.kind = ValueType::Kind::Number, .least = 1, .most = 64}, "16", ""},
+          {"two", "quiet", {.kind = ValueType::Kind::Flag}, "no", ""}};
 }
 
-TEST(Keys, OrdinaryPercentSigns) {
-  for (const char *text : {"", "100%", "a%%b", "50% of 60%", "%", "%env{A"})
-    EXPECT_EQ(*expandKeys(text), text);
-  for (const char *text : {"%x%", "%PID%", "%env{}%", "%env{A B}%"})
-    EXPECT_FALSE(expandKeys(text)) << text;
+TEST(ToolOptions, ValuesOfOtherTypesAreErrorsAndNotUsed) {
+  const auto errorOf = [](const std::string &tool, const std::string &key, const std::string &value) {
+    const auto checked = checkToolOptions(tool, declared(), {{key, value}});
+    return checked ? std::string() : checked.error().message();
+  };
+  EXPECT_EQ(errorOf("one", "one.per", "block"), "");
+  EXPECT_EQ(errorOf("one", "one.per", "foo"), "--one.per is 'foo'; expected one of: launch, block");
+  EXPECT_EQ(errorOf("one", "one.slots", "-1"), "--one.slots is '-1'; expected a number from 1 to 64");
+  EXPECT_EQ(errorOf("one", "one.slot", "1"),
+            "tool one has no option 'slot'; it has: per, slots; did you mean 'slots'?");
+  EXPECT_EQ(errorOf("one", "one.quiet", "yes"), "tool one has no option 'quiet'; it has: per, slots");
+  EXPECT_EQ(errorOf("one", "two.quiet", "maybe"), "") << "the other tool's";
+  EXPECT_EQ(errorOf("three", "three.x", "1"), "tool three has no option 'x'; it has none");
+
+  EXPECT_EQ(valueOf(declared()[0], {}), "launch");
+  EXPECT_EQ(valueOf(declared()[0], {{"one.per", "block"}}), "block");
+  EXPECT_EQ(valueOf(declared()[1], {{"one.slots", "-1"}}), "16");
+}
+
+TEST(TraceParts, Lists) {
+  EXPECT_TRUE(parseTraceParts("hsa", "--trace")->api);
+  EXPECT_TRUE(parseTraceParts("hsa", "--trace")->packets);
+  EXPECT_TRUE(parseTraceParts("code, packets", "--trace")->code);
+  EXPECT_FALSE(parseTraceParts("code, packets", "--trace")->queues);
+  for (const char *text : {"", "all", "hsa,", "code;packets"})
+    EXPECT_FALSE(parseTraceParts(text, "--trace")) << text;
 }
 
 } // namespace

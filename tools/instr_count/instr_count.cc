@@ -4,7 +4,7 @@
 #include <map>
 
 struct InstrCount : luthier::Tool {
-  std::string per = option("per", "launch", "what a row is of: launch, kernel, block or instruction");
+  std::string per = choice("per", {"launch", "kernel", "block", "instruction"}, "what a row is of");
   std::map<luthier::KernelId, std::array<uint64_t, 3>> kernels;           // launches, instructions, lanes
   std::map<std::pair<luthier::KernelId, std::string>, uint32_t> counters; // of blocks and instructions, by kernel
 

@@ -129,20 +129,12 @@ private:
       count(work.byteType, 0, bytes);
   }
 
-  std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of: opcode, class, or type of data");
+  std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of");
   bool together_ = choice("per", {"kernel", "run"}, "a histogram per kernel, or one of the whole run") == "run";
   std::vector<Run> runs_;                                           ///< as the counters
   std::map<std::pair<luthier::KernelId, size_t>, size_t> firstRun_; ///< of a kernel with so many
   std::vector<Type> types_;
   std::map<std::tuple<std::string, uint64_t, uint64_t>, size_t> typeOf_;
-
-  std::string choice(const std::string &name, const std::vector<std::string> &values, const std::string &help) {
-    const std::string value = option(name, values.front(), help);
-    if (std::find(values.begin(), values.end(), value) != values.end())
-      return value;
-    warn("option " + name + ": there is no '" + value + "', " + values.front() + " is used");
-    return values.front();
-  }
 };
 
 } // namespace

@@ -2,8 +2,6 @@
 #include "print_stores_hooks.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <set>
 
 namespace {
 
@@ -11,26 +9,14 @@ using luthier::MemorySpace;
 
 class PrintStores : public luthier::Tool {
 public:
-  void start() override {
-    report().columns({"kernel", "launch", "stores", "printed"});
-    for (const char *at = pcs_.c_str(); *at;) {
-      char *end = nullptr;
-      wanted_.insert(std::strtoull(at, &end, 16));
-      if (end == at || (*end && *end != ',')) {
-        warn("option pc: '" + pcs_ + "' is no list of addresses: nothing is printed");
-        wanted_ = {0};
-        return;
-      }
-      at = *end ? end + 1 : end;
-    }
-  }
+  void start() override { report().columns({"kernel", "launch", "stores", "printed"}); }
 
   void instrument(luthier::Kernel &kernel, luthier::Site at) override {
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Instr &instr : function.instrs()) {
         const std::optional<luthier::MemoryAccess> access = instr.memory();
         if (!access || !access->store || access->atomic || access->load || !isWanted(access->space) ||
-            (!wanted_.empty() && !wanted_.contains(kernel.objectNumber() << 48 | instr.address())))
+            (!pcs_.empty() && std::ranges::find(pcs_, kernel.objectNumber() << 48 | instr.address()) == pcs_.end()))
           continue;
         for (unsigned which = 0; which <= access->two; ++which)
           print(at.before(instr), instr, *access, which);
@@ -85,10 +71,10 @@ private:
       print(point, instr, access.bytes, data, which, store1, store2, store3, store4);
   }
 
-  std::string pcs_ = option("pc", "", "only these instructions, as the lines call them: 2000000001644,...");
-  std::string space_ = option("space", "global", "of which memory: global (flat too), buffer, lds, scratch, all");
+  std::vector<uint64_t> pcs_ = addresses("pc", "only these instructions, as the lines call them: 2000000001644,...");
+  std::string space_ =
+      choice("space", {"global", "buffer", "lds", "scratch", "all"}, "stores to which memory; global includes flat");
   uint64_t limit_ = number("limit", 1000, "lines of each launch, at most");
-  std::set<uint64_t> wanted_; ///< all, if empty
 };
 
 } // namespace
