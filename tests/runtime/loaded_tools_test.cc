@@ -73,8 +73,8 @@ TEST_F(LoadedToolsTest, OptionsBelongToTheToolWhoseConstructorRuns) {
   tools_.setOptions({{"first.per", "block"}, {"second.per", "kernel"}});
   std::string value, other;
   tools_.add("first", [&] {
-    value = tools_.option("per", "launch", "what a row is of");
-    other = tools_.option("file", "a.bin", "where to write");
+    value = tools_.option("per", {}, "launch", "what a row is of");
+    other = tools_.option("file", {}, "a.bin", "where to write");
     return new FakeTool(first_);
   });
   EXPECT_EQ(value, "block");

@@ -72,7 +72,7 @@ def contains(dispatch, launch):
 with tempfile.TemporaryDirectory() as folder:
     plain = run(options.build, options.app, more=["--trace-vgpu", folder + "/plain", "--trace-sums"])
     done = run(options.build, options.app, ["mem_trace", "opcode_histogram"],
-               ["mem_trace.wait=yes", "mem_trace.slots=131072", f"mem_trace.file={folder}/trace"],
+               ["mem_trace.slots=131072", f"mem_trace.file={folder}/trace"],
                more=["--trace-vgpu", folder + "/traced", "--trace-sums"])
     expect_same_output(done, plain)
     check(done.report, "there is no report:", done.errors[-2000:])

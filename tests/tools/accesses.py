@@ -106,7 +106,7 @@ def virtualTrace(path):
 
 with tempfile.TemporaryDirectory() as folder:
     plain = run(options.build, options.app, more=["--trace-vgpu", folder + "/plain"])
-    traced = run(options.build, options.app, ["mem_trace"], ["mem_trace.wait=yes", f"mem_trace.file={folder}/trace"],
+    traced = run(options.build, options.app, ["mem_trace"], [f"mem_trace.file={folder}/trace"],
                  more=["--trace-vgpu", folder + "/traced"])
     check(traced.code == plain.code and traced.output == plain.output, "the application ended differently:", traced.errors[-2000:])
     expect_placed(traced)
@@ -142,11 +142,27 @@ with tempfile.TemporaryDirectory() as folder:
             check(False, "addresses of", site, list(accesses.items())[:2], "but the virtual GPU has",
                   [list(candidate.items())[:2] for candidate in candidates])
 
-    # With a small ring and kernels that do not wait, what is not there is counted.
-    short = run(options.build, options.app, ["mem_trace"], ["mem_trace.slots=64", f"mem_trace.file={folder}/short"])
+    # A busy machine: a small ring, and a thread that takes its time. Kernels wait, and nothing is lost.
+    busy = run(options.build, options.app, ["mem_trace"],
+               ["mem_trace.slots=64", "mem_trace.pause=500", f"mem_trace.file={folder}/busy"])
+    all = Reader(open(folder + "/busy", "rb").read())
+    check(busy.report["account"]["records_lost"] == 0, "lost on a busy machine:", busy.report["account"]["records_lost"])
+    check(all.totals == (len(trace.records), 0, 1), "totals are", all.totals, "instead of", len(trace.records), "records")
+    check(len(all.records) == len(trace.records), len(all.records), "records instead of", len(trace.records))
+    check(busy.output == plain.output, "the application ended differently:", busy.errors[-2000:])
+
+    # The same with kernels that do not wait: what is not there is counted.
+    short = run(options.build, options.app, ["mem_trace"],
+                ["mem_trace.slots=64", "mem_trace.pause=500", "mem_trace.full=drop", f"mem_trace.file={folder}/short"])
     few = Reader(open(folder + "/short", "rb").read())
     lost = short.report["account"]["records_lost"]
+    check(lost > 0, "nothing was dropped: the ring was not too small")
     check(few.totals == (len(few.records), lost, 1), "totals are", few.totals, "for", len(few.records), "records and", lost, "lost")
     check(len(few.records) + lost == len(trace.records), len(few.records), "records and", lost, "lost make", len(trace.records))
     check(short.output == plain.output, "the application ended differently:", short.errors[-2000:])
-finish(f"{len(trace.records)} records of {len(perSite)} sites; {lost} are lost in a ring of 64")
+
+    # A full disk: the application goes on, and the user is told.
+    full = run(options.build, options.app, ["mem_trace"], ["mem_trace.slots=64", "mem_trace.file=/dev/full"])
+    check(full.output == plain.output, "the application ended differently:", full.errors[-2000:])
+    check("/dev/full: No space left on device" in full.errors, "a full disk is not mentioned:", full.errors[-2000:])
+finish(f"{len(trace.records)} records of {len(perSite)} sites; {lost} are dropped from a ring of 64 if kernels do not wait")

@@ -1,12 +1,13 @@
 // Writes every memory access of kernels to a file (luthier/mem_trace_format.h), while they run.
 //
 // Memory is bounded by the ring: a thread takes records out of it and writes them in few bytes each. Where the kernels
-// are faster than the thread, records are lost, and counted; or, if the user prefers, the kernels wait.
+// are faster than the thread, they wait; or, if the user prefers, records are dropped and counted.
+#include "consumer.h"
 #include "mem_trace_hooks.h"
-#include "ring.h"
 
 #include <luthier/mem_trace_format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -50,12 +51,12 @@ public:
           const uint32_t site = describe(kernel, number, function, instr, *access, which);
           const luthier::Arg address = luthier::arg::address(which);
           if (access->space == luthier::MemorySpace::Scalar)
-            at.before(instr).call(hooks::scalarAccess, ring_, mask_, tries_, site, address);
+            at.before(instr).call(hooks::scalarAccess, ring_, mask_, wait_, site, address);
           else if (access->space == luthier::MemorySpace::Lds || access->space == luthier::MemorySpace::Gds ||
                    access->space == luthier::MemorySpace::Scratch)
-            at.before(instr).call(hooks::access32, ring_, mask_, tries_, site, address);
+            at.before(instr).call(hooks::access32, ring_, mask_, wait_, site, address);
           else
-            at.before(instr).call(hooks::access, ring_, mask_, tries_, site, address);
+            at.before(instr).call(hooks::access, ring_, mask_, wait_, site, address);
         }
       }
   }
@@ -66,21 +67,28 @@ public:
   }
 
   void exit() override {
-    if (ring_) {
-      stop_ = true;
-      for (unsigned n = 0; n < 10'000 && !stopped_; ++n)
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (ring_ && !stopThread()) {
+      warn(path_ + " takes no more data: the trace has no end");
+      return;
     }
-    const uint64_t lost = ring_ ? std::atomic_ref(ring_->lost).load() : 0;
-    write(format::Writer::totals({records_, lost, stopped_ || !ring_}));
+    losses_.dropped = ring_ ? std::atomic_ref(ring_->lost).load() : 0;
+    const uint64_t lost = losses_.dropped + losses_.damaged + losses_.unwritten + losses_.unfinished;
+    write(format::Writer::totals({records_, lost, true}));
     for (const Site &site : sites_)
       report().row(site.kernel, site.pc, site.text, site.access, site.bytes, site.executed, site.lanes);
-    if (!failed_.empty())
-      warn(failed_);
     luthier::Tool::lost(lost);
-    if (lost)
-      warn(std::to_string(lost) + " of " + std::to_string(lost + records_) +
-           " accesses were lost: take a larger ring (mem_trace.slots), or let kernels wait (mem_trace.wait)");
+    const auto say = [&](uint64_t records, const std::string &why) {
+      if (records)
+        warn(std::to_string(records) + " of " + std::to_string(lost + records_) + " accesses are missing: " + why);
+    };
+    say(losses_.dropped, wait_ ? "they were made when the trace had ended"
+                               : "no slot was free; take a larger ring (--mem_trace.slots), or let kernels wait "
+                                 "(--mem_trace.full=wait)");
+    say(losses_.unfinished, "kernels have not finished their records");
+    say(losses_.damaged, "their records are damaged, as if a kernel had written over them");
+    say(losses_.unwritten, "the file could not be written");
+    if (!failed_.empty())
+      warn(failed_ + ": the trace ends there");
   }
 
 private:
@@ -110,9 +118,7 @@ private:
   bool prepareRing() {
     if (ring_ || ringFailed_)
       return ring_;
-    uint64_t slots = 64;
-    while (slots < slots_ && slots < 1u << 24)
-      slots *= 2;
+    const uint64_t slots = std::bit_ceil(slots_);
     ring_ = static_cast<Ring *>(sharedMemory(sizeof(Ring) + slots * sizeof(Slot)));
     ringFailed_ = !ring_;
     if (!ring_)
@@ -128,51 +134,101 @@ private:
     return true;
   }
 
-  /// The thread: until `stop_` is set and all that was recorded before is written.
+  /// Has the thread write what was recorded so far. False if it is stuck in writing.
+  bool stopThread() {
+    constexpr unsigned kPatience = 10'000; // milliseconds without progress
+    stop_ = true;
+    uint64_t seen = rounds_;
+    for (unsigned n = 0; !stopped_ && n < kPatience; ++n) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      if (const uint64_t now = rounds_; now != seen) {
+        seen = now;
+        n = 0;
+      }
+    }
+    return stopped_;
+  }
+
+  /// The thread: until `stop_` is set and all that was recorded before is written, or the ring is beyond repair.
   void drain() {
     constexpr size_t kChunk = 256 << 10;
+    constexpr int32_t kBatch = 256;
     constexpr auto kFlush = std::chrono::milliseconds(100);
+    constexpr auto kIdle = std::chrono::microseconds(200);
+    // Rounds without a record in which a wave may have a ticket and its record not be whole. Such a wave may be slow,
+    // but if that never changes, those that wait for its slot must not wait for ever. Rounds, not seconds: a process
+    // that is stopped for a while has not waited.
+    constexpr unsigned kPatience = 300'000, kPatienceAtTheEnd = 10'000;
+    mem_trace::Consumer consumer(*ring_, mask_);
     format::Writer writer;
     format::Record record;
-    uint32_t tail = 0; // as tickets
+    uint64_t pending = 0; // records in the writer
+    const auto use = [&](const Slot &slot) {
+      record.site = slot.site;
+      record.launch = slot.launch;
+      record.lanes = slot.lanes;
+      std::memcpy(record.addresses, slot.addresses, sizeof record.addresses);
+      if (fd_ < 0) {
+        ++losses_.unwritten;
+        return;
+      }
+      writer.add(record);
+      ++pending;
+      ++records_;
+      ++sites_[record.site].executed;
+      sites_[record.site].lanes += static_cast<uint64_t>(std::popcount(record.lanes));
+    };
     auto flushed = steady_clock::now();
     const auto flush = [&] {
       const std::lock_guard lock(mutex_);
       if (writer.pendingBytes()) {
         writeLocked(writer.takeAccesses());
-        writeLocked(format::Writer::totals({records_, std::atomic_ref(ring_->lost).load(), false}));
+        if (fd_ < 0) {
+          records_ -= pending;
+          losses_.unwritten += pending;
+        }
+        pending = 0;
+        writeLocked(format::Writer::totals({records_, consumer.dropped() + consumer.damaged(), false}));
       }
       flushed = steady_clock::now();
     };
-    while (true) {
-      const bool last = stop_;
-      int32_t taken = 0;
-      for (const std::lock_guard lock(mutex_); taken < 256; ++taken, ++tail) {
-        Slot &slot = ring_->slots[tail & mask_];
-        if (std::atomic_ref(slot.sequence).load(std::memory_order_acquire) != tail + 1)
-          break;
-        record.site = slot.site;
-        record.launch = slot.launch;
-        record.lanes = slot.lanes;
-        std::memcpy(record.addresses, slot.addresses, sizeof record.addresses);
-        writer.add(record);
-        ++records_;
-        ++sites_[record.site].executed;
-        sites_[record.site].lanes += static_cast<uint64_t>(std::popcount(record.lanes));
+    uint32_t left = 0; // when stopping: records that count
+    bool stopping = false;
+    for (unsigned idle = 0;;) {
+      ++rounds_;
+      if (stop_ && !stopping) {
+        stopping = true;
+        consumer.stop();
+        left = consumer.outstanding();
       }
-      if (taken)
-        std::atomic_ref(ring_->free).fetch_add(taken);
+      int32_t taken = 0;
+      {
+        const std::lock_guard lock(mutex_);
+        const auto most = stopping ? static_cast<int32_t>(std::min<uint32_t>(left, kBatch)) : kBatch;
+        taken = consumer.take(sites_.size(), most, use);
+      }
+      left -= stopping ? static_cast<uint32_t>(taken) : 0;
       if (writer.pendingBytes() >= kChunk || steady_clock::now() - flushed > kFlush)
         flush();
-      if (taken)
-        continue;
-      if (last) {
-        flush();
-        stopped_ = true;
-        return;
+      if (stopping && left == 0)
+        break;
+      if (pause_)
+        std::this_thread::sleep_for(std::chrono::microseconds(pause_));
+      if (taken || !consumer.outstanding()) {
+        idle = 0;
+      } else if (++idle == (stopping ? kPatienceAtTheEnd : kPatience)) {
+        consumer.stop();
+        losses_.unfinished = stopping ? left : consumer.outstanding();
+        if (!stopping)
+          warn("the trace ends early: a record was not finished for a minute");
+        break;
       }
-      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (!taken)
+        std::this_thread::sleep_for(kIdle);
     }
+    flush();
+    losses_.damaged = consumer.damaged();
+    stopped_ = true;
   }
 
   void write(const std::string &bytes) {
@@ -185,7 +241,7 @@ private:
       if (n < 0 && errno == EINTR)
         continue;
       if (n < 0) {
-        failed_ = path_ + ": " + std::strerror(errno) + ": the trace ends there";
+        failed_ = "cannot write " + path_ + ": " + std::strerror(errno);
         ::close(fd_);
         fd_ = -1;
         return;
@@ -194,20 +250,31 @@ private:
     }
   }
 
-  std::string path_ = option("file", "mem_trace.bin", "file that the trace is written to");
-  uint64_t slots_ = number("slots", 16384, "records that wait to be written, at most (536 bytes each)");
-  uint32_t tries_ = flag("wait", "kernels wait for room instead of losing records") ? UINT32_MAX : 0;
+  std::string path_ = outputFile("file", "mem_trace.bin", "file that the trace is written to");
+  uint64_t slots_ =
+      number("slots", 16384, "records that can wait to be written (536 bytes each); a power of two", 64, 1u << 24);
+  uint32_t wait_ =
+      choice("full", {"wait", "drop"}, "what kernels do when no slot is free: wait, or drop the record") == "wait";
+  uint64_t pause_ =
+      number("pause", 0, "microseconds to pause after each batch of records: a slow disk, for tests", 0, 1'000'000);
 
   std::mutex mutex_; ///< guards what follows
   int fd_ = -1;
   std::string failed_; ///< why the trace could not be written any further
   uint64_t kernels_ = 0, records_ = 0;
+  struct {
+    uint64_t dropped = 0;    ///< by hooks
+    uint64_t damaged = 0;    ///< of sites that do not exist
+    uint64_t unwritten = 0;  ///< taken after the file could not be written any more
+    uint64_t unfinished = 0; ///< not whole when the trace ended
+  } losses_;
   std::vector<Site> sites_;
 
   Ring *ring_ = nullptr;
   uint32_t mask_ = 0; ///< slots of the ring, a power of two, minus 1
   bool ringFailed_ = false;
   std::atomic<bool> stop_ = false, stopped_ = false;
+  std::atomic<uint64_t> rounds_ = 0; ///< of the thread
 };
 
 } // namespace

@@ -29,13 +29,17 @@ __device__ bool takeFree(GlobalRing *ring, bool first) {
   return static_cast<int32_t>(addOnce<int32_t>(first, &ring->free, -1)) > 0;
 }
 
-/// Whether there is a slot, after `tries` more times.
-__device__ bool reserve(GlobalRing *ring, bool first, uint32_t tries) {
+__device__ bool isStopped(GlobalRing *ring) {
+  return luthier::readFirstLane(__hip_atomic_load(&ring->stopped, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_SYSTEM));
+}
+
+/// Whether there is a slot; if `wait`, there is one sooner or later, unless the host has stopped to take records.
+__device__ bool reserve(GlobalRing *ring, bool first, uint32_t wait) {
   if (__builtin_expect(takeFree(ring, first), true))
     return true;
-  for (;; --tries) {
+  for (;;) {
     addOnce<int32_t>(first, &ring->free, 1);
-    if (tries == 0)
+    if (!wait || isStopped(ring))
       break;
     __builtin_amdgcn_s_sleep(8);
     if (takeFree(ring, first))
@@ -55,11 +59,11 @@ __device__ void publish(GlobalSlot *slot, uint32_t site, uint32_t launch, uint64
   __hip_atomic_store(&slot->sequence, ticket + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_SYSTEM);
 }
 
-__device__ void record(GlobalRing *ring, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
+__device__ void record(GlobalRing *ring, uint32_t mask, uint32_t wait, uint32_t site, uint64_t address) {
   const uint32_t launch = launchNumber; // there when it is needed
   const uint64_t lanes = luthier::exec();
   const bool first = luthier::isFirstLane();
-  if (!reserve(ring, first, tries))
+  if (!reserve(ring, first, wait))
     return;
   const uint32_t ticket = addOnce<uint32_t>(first, &ring->next, 1);
   GlobalSlot *slot = slotOf(ring, mask, ticket);
@@ -70,23 +74,23 @@ __device__ void record(GlobalRing *ring, uint32_t mask, uint32_t tries, uint32_t
 
 } // namespace
 
-// `mask` is the number of slots minus 1.
+// `mask` is the number of slots minus 1; `wait`: for room, instead of dropping the record.
 LUTHIER_HOOK(lane)
-void access(mem_trace::Ring *ring, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
-  record((GlobalRing *)ring, mask, tries, site, address);
+void access(mem_trace::Ring *ring, uint32_t mask, uint32_t wait, uint32_t site, uint64_t address) {
+  record((GlobalRing *)ring, mask, wait, site, address);
 }
 
 // For LDS, GDS and scratch, whose addresses have 32 bits.
 LUTHIER_HOOK(lane)
-void access32(mem_trace::Ring *ring, uint32_t mask, uint32_t tries, uint32_t site, uint32_t address) {
-  record((GlobalRing *)ring, mask, tries, site, address);
+void access32(mem_trace::Ring *ring, uint32_t mask, uint32_t wait, uint32_t site, uint32_t address) {
+  record((GlobalRing *)ring, mask, wait, site, address);
 }
 
 LUTHIER_HOOK(wave)
-void scalarAccess(mem_trace::Ring *generic, uint32_t mask, uint32_t tries, uint32_t site, uint64_t address) {
+void scalarAccess(mem_trace::Ring *generic, uint32_t mask, uint32_t wait, uint32_t site, uint64_t address) {
   GlobalRing *ring = (GlobalRing *)generic;
   const uint32_t launch = launchNumber;
-  if (!reserve(ring, true, tries))
+  if (!reserve(ring, true, wait))
     return;
   const uint32_t ticket = addOnce<uint32_t>(true, &ring->next, 1);
   GlobalSlot *slot = slotOf(ring, mask, ticket);
