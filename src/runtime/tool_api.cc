@@ -82,7 +82,7 @@ std::string Tool::option(const std::string &name, const std::string &byDefault, 
 
 std::string Tool::choice(const std::string &name, const std::vector<std::string> &choices, const std::string &help) {
   return ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::Choice, .choices = choices},
-                                     choices.empty() ? "" : choices.front(), help);
+                                             choices.empty() ? "" : choices.front(), help);
 }
 
 bool Tool::flag(const std::string &name, const std::string &help) {
@@ -103,7 +103,8 @@ std::vector<uint64_t> Tool::addresses(const std::string &name, const std::string
 }
 
 std::string Tool::outputFile(const std::string &name, const std::string &byDefault, const std::string &help) {
-  const std::string pattern = ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::OutputFile}, byDefault, help);
+  const std::string pattern =
+      ToolHost::instance().tools().option(name, {.kind = ValueType::Kind::OutputFile}, byDefault, help);
   return expandKeys(pattern).value_or(pattern);
 }
 
