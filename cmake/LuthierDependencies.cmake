@@ -6,6 +6,12 @@ find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(LLVM 19.1 REQUIRED CONFIG PATHS /usr/lib/llvm-19/lib/cmake/llvm)
 
+# LLVM's demangler, which depends on nothing else of LLVM.
+llvm_map_components_to_libnames(LUTHIER_LLVM_DEMANGLE_LIBS Demangle)
+add_library(luthier_llvm_demangle INTERFACE)
+target_include_directories(luthier_llvm_demangle SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS})
+target_link_libraries(luthier_llvm_demangle INTERFACE ${LUTHIER_LLVM_DEMANGLE_LIBS})
+
 # The parts of LLVM that only disassemble AMD GPU code, linked statically so that no LLVM symbol is visible in a process
 # that has an LLVM of its own (HIP loads LLVM 15).
 llvm_map_components_to_libnames(LUTHIER_LLVM_MC_LIBS AMDGPUDisassembler AMDGPUDesc AMDGPUInfo AMDGPUUtils MC MCDisassembler Support TargetParser)

@@ -1,19 +1,15 @@
 #include "support/demangle.h"
 
-#include <cxxabi.h>
+#include <llvm/Demangle/Demangle.h>
 
 #include <cstdlib>
 
 namespace luthier {
 
 std::string demangle(std::string_view name) {
-  std::string text(name);
-  if (!name.starts_with("_Z"))
-    return text;
-  int status = 0;
-  char *readable = abi::__cxa_demangle(text.c_str(), nullptr, nullptr, &status);
-  if (readable && status == 0)
-    text = readable;
+  // Without the prefix a name would be read as a type: "n" is __int128.
+  char *readable = name.starts_with("_Z") ? llvm::itaniumDemangle(name) : nullptr;
+  std::string text = readable ? readable : std::string(name);
   std::free(readable);
   return text;
 }

@@ -114,3 +114,7 @@ LUTHIER_HOOK(lane) float smaller(float a, float b) { return __builtin_fminf(a, b
 LUTHIER_HOOK(wave) uint64_t remainder(uint64_t a, uint64_t b) { return a % b; }
 typedef uint32_t Four __attribute__((ext_vector_type(4)));
 LUTHIER_HOOK(lane) uint32_t addFour(Four data) { return data.x + data.y + data.z + data.w; }
+// Names that a demangler would take for types.
+LUTHIER_DEVICE uint32_t n;
+LUTHIER_DEVICE uint32_t x;
+LUTHIER_DEVICE uint32_t i;

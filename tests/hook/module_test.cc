@@ -49,6 +49,16 @@ TEST(HookModule, TypesAsTheHostNamesThem) {
   EXPECT_EQ(module->findVariable("plain")->hostType, "uint32_t");
 }
 
+TEST(HookModule, ShortNamesAreNoTypes) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  for (const char *name : {"n", "x", "i"}) {
+    ASSERT_TRUE(module->findVariable(name)) << name;
+    EXPECT_EQ(module->findVariable(name)->name, name);
+    EXPECT_EQ(module->findVariable(name)->hostType, "uint32_t");
+  }
+}
+
 TEST(HookModule, OverloadsAreNamedWithParameters) {
   const auto module = load();
   ASSERT_TRUE(module);
