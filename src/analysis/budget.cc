@@ -51,15 +51,6 @@ Result<Allocation> allocationOf(const object::CodeObject &object, const object::
   return a;
 }
 
-FreeRegisters freeRegisters(const Allocation &allocation, const LiveSets &live, const WaitState &waits) {
-  if (waits.anyRegister())
-    return {};
-  FreeRegisters result;
-  result.lane = allocation.registers - live.active - waits.busy();
-  result.wave = result.lane - live.inactive;
-  return result;
-}
-
 Budget &Budget::operator+=(const Budget &other) {
   points += other.points;
   deadSgprs += other.deadSgprs;

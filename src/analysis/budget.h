@@ -1,4 +1,5 @@
-// Registers that a hook may use at a point: allocated to the kernel, dead, and not about to be written by a load.
+// Registers that a kernel has, and how many of them hooks could use over all its points: dead, and not about to be
+// written by a load.
 #pragma once
 
 #include "analysis/liveness.h"
@@ -17,13 +18,6 @@ struct Allocation {
   RegSet initialised;    ///< what a wave finds set up at its start: SGPRs, work-item ids, EXEC, MODE, FLAT_SCRATCH
 };
 Result<Allocation> allocationOf(const object::CodeObject &object, const object::Symbol &kernel);
-
-struct FreeRegisters {
-  RegSet lane; ///< in the lanes that are active; scalars too
-  RegSet wave; ///< in all lanes; scalars too
-};
-/// TTMP, EXEC, MODE, SCC, M0, VCC, FLAT_SCRATCH and XNACK_MASK are never among them.
-FreeRegisters freeRegisters(const Allocation &allocation, const LiveSets &live, const WaitState &waits);
 
 /// How much there is over all points of a kernel.
 struct Budget {

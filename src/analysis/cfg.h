@@ -116,7 +116,6 @@ public:
 
   /// Blocks in an order where successors come first as far as loops permit; unreachable ones at the end.
   std::span<const uint32_t> postorder() const { return postorder_; }
-  bool hasUnknownExit() const { return unknownExit_; }
   /// Whether control may ever go along an edge: not out of blocks that nothing reaches (padding before a loop), unless
   /// there is a jump that may go anywhere.
   bool mayBeTaken(const Edge &edge) const {

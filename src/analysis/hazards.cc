@@ -132,12 +132,6 @@ unsigned waitStatesOf(const isa::Target &target, const Instr &instr) {
   return (count & (target.major <= 8 ? 7 : 15)) + 1;
 }
 
-unsigned waitStatesBetween(const isa::Target &target, const Instr &earlier, const Instr &later) {
-  const Rules &rules = Rules::of(target);
-  const Info first = infoOf(earlier), second = infoOf(later);
-  return rules.behind(first.classes).later & second.classes ? rules.wanted(first, second, 0, {}, 0) : 0;
-}
-
 unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *const> before,
                            std::span<const Instr *const> after) {
   const Rules &rules = Rules::of(target);

@@ -40,9 +40,6 @@ unsigned hazardWindow(const isa::Target &target);
 unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *const> before,
                            std::span<const Instr *const> after);
 
-/// The same for a single pair, which has nothing between: wait states that it needs.
-unsigned waitStatesBetween(const isa::Target &target, const Instr &earlier, const Instr &later);
-
 /// How many wait states the instruction itself is.
 unsigned waitStatesOf(const isa::Target &target, const Instr &instr);
 

@@ -28,7 +28,7 @@
 //
 // What "dead" permits: a register that is in neither set may be overwritten in all lanes; one that is not in `active`
 // may be overwritten in the lanes that are active at that point. It says nothing about loads that are still on their
-// way into a register: see analysis/waits.h, and analysis/budget.h for both together.
+// way into a register: see analysis/waits.h.
 #pragma once
 
 #include "analysis/cfg.h"

@@ -46,11 +46,9 @@ constexpr Row kRows[] = {
     {GlueOp::WaitVector, "s_waitcnt vmcnt(0)", nullptr},
     {GlueOp::WaitScalar, "s_waitcnt lgkmcnt(0)", nullptr},
     {GlueOp::WaitBoth, "s_waitcnt vmcnt(0) lgkmcnt(0)", nullptr},
-    {GlueOp::WaitStores, "s_waitcnt_vscnt null, 0x0", nullptr, 10},
     {GlueOp::Branch, "s_branch 0", nullptr},
     {GlueOp::BranchExecZero, "s_cbranch_execz 0", nullptr},
     {GlueOp::BranchScc0, "s_cbranch_scc0 0", nullptr},
-    {GlueOp::BranchScc1, "s_cbranch_scc1 0", nullptr},
     {GlueOp::CompareEqual, "s_cmp_eq_u32 s2, 0x12345678", nullptr},
     {GlueOp::Call, "s_call_b64 s[2:3], 0", nullptr, 9},
     {GlueOp::IndexOff, "s_set_gpr_idx_off", nullptr, 8, 9},
@@ -59,9 +57,9 @@ constexpr Row kRows[] = {
     {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, 9, 9},
     {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, 9, 9},
     {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4", nullptr},
-    {GlueOp::EndProgram, "s_endpgm", nullptr},
     {GlueOp::ExtractY, "v_bfe_u32 v2, v4, 10, 10", nullptr},
     {GlueOp::ExtractZ, "v_bfe_u32 v2, v4, 20, 10", nullptr},
+    {GlueOp::EndProgram, "s_endpgm", nullptr},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(GlueOp::Count));
 

@@ -40,11 +40,9 @@ enum class GlueOp : uint8_t {
   WaitVector,
   WaitScalar,
   WaitBoth,
-  WaitStores,
   Branch,
   BranchExecZero,
   BranchScc0,
-  BranchScc1,
   CompareEqual,
   Call,
   IndexOff,
@@ -53,9 +51,9 @@ enum class GlueOp : uint8_t {
   FlatScratchLow,
   FlatScratchHigh,
   AndLiteral,
-  EndProgram,
   ExtractY,
   ExtractZ,
+  EndProgram,
   Count,
 };
 

@@ -31,8 +31,6 @@ public:
   /// At `offset` from the end of what has been added last: negative.
   void addRelocation(CodeRelocation relocation, int64_t offset);
 
-  uint64_t size() const { return bytes_.size(); } ///< without islands
-
   struct Result {
     std::vector<uint8_t> code;
     std::vector<CodeRelocation> relocations;

@@ -22,6 +22,12 @@ namespace {
 
 using test::Code;
 
+/// Wait states that a pair needs which has nothing between.
+unsigned waitStatesBetween(const isa::Target &target, const Instr &earlier, const Instr &later) {
+  const Instr *before[] = {&earlier}, *after[] = {&later};
+  return missingWaitStates(target, before, after);
+}
+
 /// An instruction with bytes of its own.
 struct Decoded {
   std::vector<uint8_t> bytes;
@@ -122,8 +128,6 @@ protected:
         if (++differences <= 10)
           ADD_FAILURE() << "LLVM " << inserted << ", we " << ours;
       }
-      const Instr *before[] = {&first.instr()}, *after[] = {&second.instr()};
-      EXPECT_EQ(missingWaitStates(target, before, after), ours);
       EXPECT_LE(ours, hazardWindow(target));
       hazards += inserted > 0;
       ++byStates[inserted];
