@@ -1,6 +1,7 @@
 // Faults that tests put into the rewriter, to see that they would be noticed (scripts/mutation.sh).
 //
-// LUTHIER_REWRITE_BREAK names one. For tests of the tests only: what is rewritten under it is wrong.
+// They exist only in tests, which compile the files that include this one a second time, with LUTHIER_PLANT_FAULTS
+// (tests/rewrite/CMakeLists.txt): there, LUTHIER_REWRITE_BREAK names a fault, and what is rewritten under it is wrong.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,11 @@ enum class Fault : uint8_t {
   Descriptor, ///< the descriptor does not grow
 };
 
+#ifdef LUTHIER_PLANT_FAULTS
 /// What the environment says; read once.
 Fault plantedFault();
+#else
+constexpr Fault plantedFault() { return Fault::None; }
+#endif
 
 } // namespace luthier::rewrite

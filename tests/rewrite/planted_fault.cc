@@ -1,3 +1,4 @@
+// Which fault is planted in the rewriter (src/rewrite/testing.h), in tests alone.
 #include "rewrite/testing.h"
 
 #include "support/env.h"
