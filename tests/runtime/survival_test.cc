@@ -269,6 +269,15 @@ TEST(Survival, NoMemoryForVariables) {
   EXPECT_EQ(strict.outcome.exitCode, 1);
 }
 
+TEST(Survival, LlvmGivesUpOnAHook) {
+  const ToolRun plain = run({}, ends("return")),
+                given = run({.tools = {TEST_TOOLS "/libgives_up.so", kTool}}, ends("return"));
+  expectSame(given, plain);
+  expectCounts(given, kLaunches, kLaunches); // of the other tool
+  EXPECT_THAT(given.account("twice")["sites_rejected"].dump(),
+              HasSubstr("gives_up.hip: hook onlyGfx10 cannot be compiled: LLVM gave up: Cannot select"));
+}
+
 // Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run unmodified.
 TEST(Survival, WorkgroupsTooLargeForTheHooks) {
   const std::vector<std::string> program = {TEST_PROGRAMS "/workgroups"};
