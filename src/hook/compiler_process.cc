@@ -54,6 +54,30 @@ Result<std::string> findProgram() {
                    (folder / "../lib/luthier/bin").lexically_normal().string());
 }
 
+/// While it lives, a write beyond the process's limit of file sizes (RLIMIT_FSIZE), which counts files in memory too,
+/// is an error and no signal.
+class FileSizeErrors {
+public:
+  FileSizeErrors() {
+    sigemptyset(&signal_);
+    sigaddset(&signal_, SIGXFSZ);
+    pthread_sigmask(SIG_BLOCK, &signal_, &before_);
+  }
+  ~FileSizeErrors() {
+    const timespec now = {};
+    if (!sigismember(&before_, SIGXFSZ)) {
+      while (sigtimedwait(&signal_, nullptr, &now) == SIGXFSZ) {
+      }
+      pthread_sigmask(SIG_UNBLOCK, &signal_, nullptr);
+    }
+  }
+  FileSizeErrors(const FileSizeErrors &) = delete;
+  FileSizeErrors &operator=(const FileSizeErrors &) = delete;
+
+private:
+  sigset_t signal_, before_;
+};
+
 /// A file in memory, with a number that is not one of the standard streams' (which the application may have closed).
 class MemoryFile {
 public:
@@ -78,9 +102,12 @@ public:
   int number() const { return file_; }
 
   Result<void> write(std::string_view text) const {
-    if (const int reason = writeAll(file_, text); reason || lseek(file_, 0, SEEK_SET) != 0)
-      return makeErrorCode(reason, "cannot write to a file in memory: {}", std::strerror(reason));
-    return {};
+    const FileSizeErrors noSignal;
+    int reason = writeAll(file_, text);
+    if (!reason && lseek(file_, 0, SEEK_SET) != 0)
+      reason = errno;
+    return reason ? Result<void>(makeErrorCode(reason, "no file in memory: {}", std::strerror(reason)))
+                  : Result<void>();
   }
 
   std::string read() const {

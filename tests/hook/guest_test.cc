@@ -9,6 +9,7 @@
 #include <csignal>
 #include <thread>
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -127,6 +128,25 @@ TEST(Guest, StandardStreamsMayBeClosed) {
             }),
             0);
 }
+
+/// A limit of the application's is no reason to end it.
+void expectErrorUnder(__rlimit_resource what, rlim_t most, const std::string &why) {
+  const auto module = load();
+  EXPECT_EQ(inChild([&] {
+              const rlimit limit = {most, most};
+              setrlimit(what, &limit);
+              FragmentCompiler compiler{{}};
+              const auto fragment = compiler.compile(module, plainRequest(*module, "countAt"), target(), 64);
+              return !fragment &&
+                     fragment.error().message() ==
+                         "hooks.bc: hook countAt cannot be compiled: the hook compiler cannot be started: " + why;
+            }),
+            0);
+}
+
+TEST(Guest, NoOpenFileIsLeft) { expectErrorUnder(RLIMIT_NOFILE, 3, "no file in memory: Too many open files"); }
+
+TEST(Guest, FilesMustBeSmall) { expectErrorUnder(RLIMIT_FSIZE, 100, "no file in memory: File too large"); }
 
 TEST(Guest, TheCompilerGetsNoEnvironment) {
   const auto module = load();

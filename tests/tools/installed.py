@@ -73,6 +73,14 @@ def tools(cmake, build, prefix, sources, work):
         print(f"--- {name}\n{said}{report}")
         if "vector_add" not in said + report and "vectorAdd" not in said + report:
             sys.exit(f"{name} says nothing about the sample's kernel")
+    # An installation without the program that compiles hooks: the application runs, and is told why nothing was counted.
+    partial = work + "/partial"
+    shutil.copytree(prefix, partial, symlinks=True)
+    os.remove(partial + "/lib/luthier/bin/luthier-hook-compiler")
+    said = call(partial + "/bin/luthier", "run", "--gpu", "gfx90a", "--tool", "instr_count", "--", build + "/samples/vector_add",
+                env=dict(os.environ, LUTHIER_CACHE="off"))
+    if "luthier-hook-compiler was not found in " + partial + "/lib/luthier/bin" not in said:
+        sys.exit(f"nothing says that the hook compiler is missing:\n{said}")
     with open(work + "/trace", "rb") as file:
         if file.read(7) != b"LUTHMEM":
             sys.exit("mem_trace has written no trace")

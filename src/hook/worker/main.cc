@@ -44,6 +44,7 @@ void limit(__rlimit_resource what, rlim_t soft, rlim_t hard) {
 
 /// The application's blocked and ignored signals came along.
 void resetSignals() {
+  std::signal(SIGXFSZ, SIG_IGN); // a reply that is too large is an error
   for (const int number : {SIGXCPU, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT})
     std::signal(number, SIG_DFL);
   sigset_t none;
