@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <concepts>
-#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -53,9 +52,7 @@ public:
   }
   template <class T> T raw(std::string_view what) {
     T value = T();
-    const std::string_view bytes = take(sizeof value, what);
-    if (!bytes.empty())
-      std::memcpy(&value, bytes.data(), sizeof value);
+    take(sizeof value, what).copy(reinterpret_cast<char *>(&value), sizeof value);
     return value;
   }
   std::string_view text(std::string_view what) { return take(raw<uint32_t>(what), what); }

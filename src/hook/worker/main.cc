@@ -30,8 +30,8 @@ using namespace luthier::hook;
 
 [[noreturn]] void reply(CompilerReply::Outcome outcome, std::string text) {
   const double seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  const int failed =
-      luthier::writeAll(STDOUT_FILENO, encode(CompilerReply{.outcome = outcome, .text = text, .seconds = seconds}));
+  const int failed = luthier::writeAll(
+      STDOUT_FILENO, encode(CompilerReply{.outcome = outcome, .text = std::move(text), .seconds = seconds}));
   _exit(failed ? 1 : 0); // nothing of LLVM's need be destroyed
 }
 
