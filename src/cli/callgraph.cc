@@ -186,9 +186,10 @@ void addCallgraphCommand(CLI::App &root, Invocation &invocation) {
   auto options = std::make_shared<CallGraphOptions>();
   addCodeFile(*command, options->file);
   command->add_option("-o", options->output, "Write a graph: .dot, or drawn by Graphviz as .svg, .png, .pdf")
-      ->type_name("FILE");
-  command->add_flag("--all", options->all, "Include kernels that call nothing");
-  command->add_flag("--json", options->json, "Print JSON");
+      ->type_name("FILE")
+      ->check(notEmpty);
+  addFlag(*command, "--all", options->all, "Include kernels that call nothing");
+  addFlag(*command, "--json", options->json, "Print JSON");
   command->callback([options, &invocation] {
     const Result<void> done = printCallGraph(*options);
     if (!done)

@@ -150,12 +150,15 @@ void addCfgCommand(CLI::App &root, Invocation &invocation) {
   auto options = std::make_shared<CfgOptions>();
   addCodeFile(*command, options->file);
   CLI::Option_group *which = command->add_option_group("function");
-  which->add_option("--kernel", options->kernel, "The kernel: its name, or a part of it")->type_name("NAME");
-  which->add_option("--function", options->function, "The device function")->type_name("NAME");
+  which->add_option("--kernel", options->kernel, "The kernel: its name, or a part of it")
+      ->type_name("NAME")
+      ->check(notEmpty);
+  which->add_option("--function", options->function, "The device function")->type_name("NAME")->check(notEmpty);
   which->require_option(1);
   command->add_option("-o", options->output, "Write a graph: .dot, or drawn by Graphviz as .svg, .png, .pdf")
-      ->type_name("FILE");
-  command->add_flag("--json", options->json, "Print JSON");
+      ->type_name("FILE")
+      ->check(notEmpty);
+  addFlag(*command, "--json", options->json, "Print JSON");
   command->callback([options, &invocation] {
     const Result<void> done = printCfg(*options);
     if (!done)

@@ -356,17 +356,18 @@ void addDisasmCommand(CLI::App &root, Invocation &invocation) {
   auto options = std::make_shared<DisasmOptions>();
   addCodeFile(*command, options->file);
   CLI::Option *kernel = command->add_option("--kernel", options->kernel, "Only this kernel: its name, or a part of it")
-                            ->type_name("NAME");
+                            ->type_name("NAME")
+                            ->check(notEmpty);
   command->add_option("--function", options->function, "Only this device function")
       ->type_name("NAME")
+      ->check(notEmpty)
       ->excludes(kernel);
-  CLI::Option *liveness = command->add_flag("--liveness", options->liveness,
-                                            "Show dead registers and loads in flight before each instruction");
-  command->add_flag("--source", options->source, "Show source lines, if the file has them (hipcc -g)");
-  CLI::Option *json = command->add_flag("--json", options->json, "Print JSON");
-  command
-      ->add_flag("--liveness-summary", options->summary,
-                 "Instead of instructions, show how many registers are dead on average, per target")
+  CLI::Option *liveness = addFlag(*command, "--liveness", options->liveness,
+                                  "Show dead registers and loads in flight before each instruction");
+  addFlag(*command, "--source", options->source, "Show source lines, if the file has them (hipcc -g)");
+  CLI::Option *json = addFlag(*command, "--json", options->json, "Print JSON");
+  addFlag(*command, "--liveness-summary", options->summary,
+          "Instead of instructions, show how many registers are dead on average, per target")
       ->excludes(liveness)
       ->excludes(json);
   command->footer(

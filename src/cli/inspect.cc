@@ -310,11 +310,11 @@ void addInspectCommand(CLI::App &root, Invocation &invocation) {
       root.add_subcommand("inspect", "List the GPU code in a file and the resources that its kernels need");
   auto options = std::make_shared<InspectOptions>();
   addCodeFile(*command, options->file);
-  command->add_flag("--kernels", options->kernels, "List kernels");
-  command->add_flag("--functions", options->functions, "List device functions");
-  command->add_flag("--variables", options->variables, "List variables");
-  command->add_flag("--json", options->json, "Print JSON");
-  command->add_flag("--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
+  addFlag(*command, "--kernels", options->kernels, "List kernels");
+  addFlag(*command, "--functions", options->functions, "List device functions");
+  addFlag(*command, "--variables", options->variables, "List variables");
+  addFlag(*command, "--json", options->json, "Print JSON");
+  addFlag(*command, "--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
   command->footer(
       "Without --kernels, --functions or --variables, all three are listed. LDS, scratch and kernarg are in "
       "bytes; scratch is per\nwork-item, with a + if the stack may grow at run time. occup. is the number of waves "

@@ -222,15 +222,19 @@ void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
       ->add_option("--kernel", options->kernel,
                    "The kernel: its name, or a part of it; `all` for all kernels of the object")
       ->required()
-      ->type_name("NAME");
+      ->type_name("NAME")
+      ->check(notEmpty);
   command->add_option("--hooks", options->hooks, "The hooks, compiled to bitcode (docs/hooks.md)")->type_name("FILE");
   command->add_option("--at", options->at, "Where a hook goes; can be repeated, hooks at one place run in this order")
       ->type_name("SPEC")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->expected(1);
-  command->add_option("-o", options->output, "The code object to write")->required()->type_name("FILE");
-  command->add_flag("--keep-going", options->keepGoing, "Write the rest if sites or kernels are refused");
-  command->add_flag("--verbose", options->verbose, "List all refused sites");
+  command->add_option("-o", options->output, "The code object to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(notEmpty);
+  addFlag(*command, "--keep-going", options->keepGoing, "Write the rest if sites or kernels are refused");
+  addFlag(*command, "--verbose", options->verbose, "List all refused sites");
   command->footer(
       std::string(kSiteSpecHelp) +
       "\n\nWithout --at, kernels are rewritten without hooks. Variables of the hooks' file become symbols of "

@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/launch.h"
+#include "cli/options.h"
 #include "isa/target.h"
 #include "support/log.h"
 #include "vgpu/coverage.h"
@@ -93,7 +94,7 @@ void addIsaCommand(CLI::App &root, Invocation &invocation) {
   coverage->add_option("TARGET", options->target, fmt::format("One of: {}", fmt::join(isa::virtualTargets(), ", ")))
       ->required()
       ->type_name("");
-  coverage->add_flag("--json", options->json, "Print JSON");
+  addFlag(*coverage, "--json", options->json, "Print JSON");
   coverage->footer(
       "The opcodes are those that LLVM encodes for TARGET. Exits with status 0 if all but the graphics opcodes "
       "are\nimplemented, with 1 if not, and with 2 for an unknown TARGET.");

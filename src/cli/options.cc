@@ -17,11 +17,29 @@ CLI::Option *addNumber(CLI::App &command, const std::string &name, std::optional
   return command.add_option_function<std::string>(name, parse, help)->type_name("N");
 }
 
+CLI::Option *addFlag(CLI::App &command, const std::string &name, bool &flag, const std::string &help) {
+  return command.add_flag(name, flag, help)->check([](const std::string &text) {
+    const auto parsed = parseFlag("the value", text);
+    return parsed ? "" : parsed.error().message();
+  });
+}
+
+std::string notEmpty(const std::string &text) { return text.empty() ? "a value is expected" : ""; }
+
+std::function<std::string(const std::string &)> oneOf(std::vector<std::string_view> names) {
+  return [names = std::move(names)](const std::string &text) {
+    const auto parsed = parseChoice("the value", text, names);
+    return parsed ? "" : parsed.error().message();
+  };
+}
+
 void addCodeFile(CLI::App &command, CodeFile &file) {
   command.add_option("FILE", file.path, "A HIP program or library, an offload bundle, or a code object")
       ->required()
       ->type_name("");
-  command.add_option("--target", file.target, "Only code that runs on this target, e.g. gfx90a:xnack-")->type_name("T");
+  command.add_option("--target", file.target, "Only code that runs on this target, e.g. gfx90a:xnack-")
+      ->type_name("T")
+      ->check(notEmpty);
   addNumber(command, "--object", file.object, 1, UINT64_MAX,
             "Only the code object of this number, as `luthier inspect` counts them");
 }

@@ -83,8 +83,6 @@ std::string validTrace(const std::string &text) {
   return parts ? "" : parts.error().message();
 }
 
-std::string notEmpty(const std::string &text) { return text.empty() ? "a value is expected" : ""; }
-
 // Empty: the real GPU.
 Result<std::vector<std::string>> chooseGpus(const RunOptions &options) {
   if (!options.gpus.empty())
@@ -255,13 +253,12 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->type_name("N|A-B")
       ->check(validWaves)
       ->needs(trace);
-  command
-      ->add_flag("--trace-sums", options->traceSums,
-                 "Instead of every instruction, trace sums for each instruction that accesses memory: how often\nand "
-                 "where it did in a dispatch")
+  addFlag(*command, "--trace-sums", options->traceSums,
+          "Instead of every instruction, trace sums for each instruction that accesses memory: how often\nand "
+          "where it did in a dispatch")
       ->needs(trace);
-  command->add_flag("--strict-waits", options->strictWaits,
-                    "Stop a kernel that uses a loaded value before waiting for it (s_waitcnt)");
+  addFlag(*command, "--strict-waits", options->strictWaits,
+          "Stop a kernel that uses a loaded value before waiting for it (s_waitcnt)");
   addNumber(*command, "--poison-dead", options->poisonSeed, 0, UINT64_MAX,
             "Before every instruction, overwrite registers that liveness analysis calls dead with random\nvalues made "
             "from SEED (default: 1): a test of the analysis")
@@ -289,7 +286,7 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->check(notEmpty);
   command->add_option("-f,--format", options->format, "Format of the report: text (default), csv, json")
       ->type_name("F")
-      ->check(CLI::IsMember({"text", "csv", "json"}).description(""))
+      ->check(oneOf({"text", "csv", "json"}))
       ->needs(tool);
   command
       ->add_option("--kernel-include-regex", options->kernelInclude,
@@ -318,8 +315,8 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       "Packets of each queue's buffer for calls from hooks to the host (default: as many as waves\ncan be resident; "
       "fewer are refused)")
       ->needs(tool);
-  command
-      ->add_flag("--strict", options->strict, "End the application with an error if something cannot be instrumented")
+  addFlag(*command, "--strict", options->strict,
+          "End the application with an error if something cannot be instrumented")
       ->needs(tool);
   command->footer(
       "In the name of any FILE, %pid%, %hostname% and %env{NAME}% are replaced, by each process for itself.\n"

@@ -76,8 +76,12 @@ Result<void> printTool(const std::string &name) {
   };
   for (const auto &option : known.options)
     width = std::max(width, usage(option).size());
+  const auto range = [](const ValueType &type) {
+    const bool limited = type.kind == ValueType::Kind::Number && (type.least > 0 || type.most < UINT64_MAX);
+    return limited ? fmt::format(", {}", type.expected()) : "";
+  };
   for (const auto &option : known.options)
-    text += fmt::format("  {:{}}  {}{}\n", usage(option), width, option.help,
+    text += fmt::format("  {:{}}  {}{}{}\n", usage(option), width, option.help, range(option.type),
                         option.byDefault.empty() || option.type.kind == ValueType::Kind::Flag
                             ? ""
                             : fmt::format(" (default: {})", option.byDefault));

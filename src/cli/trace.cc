@@ -12,6 +12,7 @@
 #include <luthier/memory_space_name.h>
 
 #include "cli/command.h"
+#include "cli/options.h"
 #include "luthier/mem_trace_format.h"
 #include "object/mapped_file.h"
 #include "report/csv.h"
@@ -183,7 +184,7 @@ void addTraceCommand(CLI::App &root, Invocation &invocation) {
   dump->add_option("FILE", *path, "A file written by mem_trace")->required()->type_name("");
   dump->add_option("-f,--format", *format, "Output format: text (default) or csv")
       ->type_name("F")
-      ->check(CLI::IsMember({"text", "csv"}).description(""));
+      ->check(oneOf({"text", "csv"}));
   CLI::App *sum = command->add_subcommand("sum", "Sum up the accesses of each launch and instruction, as CSV");
   sum->add_option("FILE", *path, "A file written by mem_trace")->required()->type_name("");
   const auto print = [path, &invocation](const std::string &as) {

@@ -152,7 +152,9 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
       {"--threads 010x", "--threads is '010x'; expected a number from 1 to 1024"},
       {"--poison-dead=-1", "--poison-dead is '-1'; expected a number"},
       {"--poison-dead=seed", "--poison-dead is 'seed'; expected a number"},
-      {"--strict-waits=maybe", "--strict-waits"},
+      {"--strict-waits=maybe",
+       "--strict-waits: the value is 'maybe'; expected 1 or 0 (or true, false, yes, no, on, off)"},
+      {"--strict-waits=2", "--strict-waits: the value is '2'; expected 1 or 0"},
       {"--stats ''", "--stats: a value is expected"},
       {"--stats=", "--stats"},
       {"--gpu ''", "--gpu: a value is expected"},
@@ -168,6 +170,11 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
     EXPECT_THAT(outcome.out, IsEmpty()) << options;
     EXPECT_THAT(outcome.err, HasSubstr(message)) << options;
   }
+  EXPECT_THAT(luthier("trace dump -f xml x").err,
+              HasSubstr("--format: the value is 'xml'; expected one of: text, csv"));
+  EXPECT_THAT(luthier("disasm /x --kernel ''").err, HasSubstr("--kernel: a value is expected"));
+  EXPECT_THAT(luthier("disasm /x --json=maybe").err, HasSubstr("--json: the value is 'maybe'"));
+  EXPECT_THAT(luthier("cfg /x --kernel y -o ''").err, HasSubstr("-o: a value is expected"));
   EXPECT_THAT(luthier("insepct x").err, HasSubstr("Did you mean 'inspect'?"));
   EXPECT_THAT(luthier("disasm /x --kernle y").err, HasSubstr("Did you mean '--kernel'?"));
 }

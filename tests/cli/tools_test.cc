@@ -206,7 +206,7 @@ TEST_F(Tools, Show) {
                              "options:\n"
                              "  --fake.per=launch|block  what a row is of (default: launch)\n"
                              "  --fake.quiet             say nothing\n"
-                             "  --fake.slots=N           how many (default: 16)\n"
+                             "  --fake.slots=N           how many, a number from 1 to 64 (default: 16)\n"
                              "  --fake.pc=LIST           where\n"
                              "  --fake.file=FILE         where to (default: fake.bin)\n"
                              "  --fake.title=TEXT        a name\n");

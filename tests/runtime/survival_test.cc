@@ -218,6 +218,24 @@ TEST(Survival, ToolExitsOnRocrsThread) {
     }
 }
 
+// `luthier run` refuses these before it starts anything; here they are in the environment.
+TEST(Survival, OptionsThatAToolCannotHave) {
+  const ToolRun plain = run({}, ends("return"));
+  for (const auto &[option, message] :
+       {std::pair("launch_count.after=-1", "--launch_count.after is '-1'; expected a number of at least 0"),
+        {"launch_count.afetr=1", "tool launch_count has no option 'afetr'; it has: in, how, after, ask; did you mean "
+                                 "'after'?"}}) {
+    const ToolRun wrong = run({.tools = {kTool}, .options = option}, ends("return"));
+    expectSame(wrong, plain);
+    EXPECT_THAT(wrong.errors, HasSubstr(message));
+    EXPECT_THAT(wrong.report, HasSubstr("tool launch_count is not used"));
+    EXPECT_TRUE(wrong.counts().empty());
+    const ToolRun strict = run({.tools = {kTool}, .options = option, .strict = true}, ends("return"));
+    EXPECT_EQ(strict.outcome.exitCode, 1);
+    EXPECT_THAT(strict.errors, HasSubstr(message));
+  }
+}
+
 // Requests that cannot be met.
 
 class Impossible : public testing::TestWithParam<const char *> {};
