@@ -252,7 +252,8 @@ private:
 
   std::string path_ = outputFile("file", "mem_trace.bin", "file that the trace is written to");
   uint64_t slots_ =
-      number("slots", 16384, "records that can wait to be written (536 bytes each); a power of two", 64, 1u << 24);
+      number("slots", 16384, "records that can wait to be written (536 bytes each), rounded up to a power of two", 64,
+             1u << 24);
   uint32_t wait_ =
       choice("full", {"wait", "drop"}, "what kernels do when no slot is free: wait, or drop the record") == "wait";
   uint64_t pause_ =
