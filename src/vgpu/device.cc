@@ -43,21 +43,22 @@ std::string problemWith(const Device &device, const Launch &launch) {
   return {};
 }
 
-/// The translation of a kernel, where its waves may run in one. That is: nobody looks at single instructions, in a mode
-/// that needs no look at them either, and no wave needs anything but registers and memory.
-const Translation *translationOf(const Dispatch &dispatch, const WaveStart &start,
-                                 const std::shared_ptr<CodeSnapshot> &code, uint64_t groups) {
+/// Why the waves of a dispatch may not run in translated code, null when they may. They may if no observer wants single
+/// instructions, MODE needs no per-instruction handling, and no wave needs anything but registers and memory.
+const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
   const uint32_t mode = start.mode();
   constexpr uint32_t kKeepsDenormals = mode::kDenormF32 | mode::kDenormF64; // the optimiser knows no other way (jit.cc)
-  if (!Translations::wanted() || dispatch.watched() || dispatch.launch().privateSegmentSize ||
-      dispatch.device().target().waveSize != kMaxLanes || (mode & kModal) || mxcsrForF32(mode) != mxcsrForF64(mode) ||
-      (mode & kKeepsDenormals) != kKeepsDenormals)
-    return nullptr;
-  return code->translations().find({.code = code,
-                                    .entry = dispatch.entry(),
-                                    .itemIdRegisters = start.itemIdRegisters(),
-                                    .waves = groups * start.fullWaves(),
-                                    .kernel = [&dispatch] { return dispatch.kernelName(); }});
+  if (!Translations::wanted())
+    return "translation is off";
+  if (dispatch.watched())
+    return "statistics, a trace or a check needs single instructions";
+  if (dispatch.launch().privateSegmentSize)
+    return "scratch memory";
+  if (dispatch.device().target().waveSize != kMaxLanes)
+    return "waves of 32 lanes";
+  if ((mode & kModal) || mxcsrForF32(mode) != mxcsrForF64(mode) || (mode & kKeepsDenormals) != kKeepsDenormals)
+    return "a floating-point mode other than the compilers' default";
+  return nullptr;
 }
 
 } // namespace
@@ -77,7 +78,17 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject) & ~3ull, dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
-    dispatch->translation_ = translationOf(*dispatch, dispatch->start_, dispatch->code_, dispatch->groupCount_);
+    dispatch->waves_ = dispatch->groupCount_ * dispatch->start_.fullWaves();
+    dispatch->interpreted_ = whyInterpreted(*dispatch, dispatch->start_);
+    if (!dispatch->interpreted_)
+      dispatch->translation_ =
+          dispatch->code_->translations().find({.code = dispatch->code_,
+                                                .entry = dispatch->entry_,
+                                                .itemIdRegisters = dispatch->start_.itemIdRegisters(),
+                                                .waves = dispatch->waves_,
+                                                .kernel = [&dispatch] { return dispatch->kernelName(); }});
+    if (!dispatch->interpreted_ && !dispatch->translation_)
+      dispatch->interpreted_ = kNotHot;
   }
   return dispatch;
 }

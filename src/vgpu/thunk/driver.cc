@@ -3,6 +3,7 @@
 #include "support/log.h"
 #include "support/variables.h"
 #include "support/write_all.h"
+#include "vgpu/translate/report.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/trace.h"
@@ -88,6 +89,8 @@ Driver &Driver::get() {
     std::atexit([] {
       theDriver->writeStats();
       theDriver->reportPoison();
+      if (const std::string text = TranslationReport::process().text(); !text.empty())
+        log::info("{}", text);
     });
   });
   return *theDriver;

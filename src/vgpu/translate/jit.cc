@@ -8,6 +8,14 @@
 // The optimiser must not compute with floating-point values that it happens to know, because its rounding is not the
 // guest's; attempts hide them (`Loop::hideVectors`, exec/valu.h). And it takes for granted that denormals are not
 // flushed, which nothing talks it out of: translated code is only for modes that keep them.
+//
+// A translation must work wherever the process maps it: next to the library or terabytes away. JITLink maps the code
+// and data of one translation together, so a translation has all of its data to itself: every definition in its module
+// is internal, and nothing is shared with earlier translations. What it may call outside is listed in kOutside and
+// reached through 64-bit addresses; the process's symbols are not visible to it.
+//
+// LLVM would print its errors, or end the process. Its messages go into `why` instead (Messages), and what it cannot
+// survive to the caller's OnFatal.
 
 #include "vgpu/translate/translator.h"
 
@@ -18,6 +26,8 @@
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>
@@ -25,9 +35,12 @@
 #include <llvm/IR/Module.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
 
 #include <cstddef>
+#include <cstring>
 #include <optional>
 
 extern "C" const char luthierBitcode[], luthierBitcodeEnd[]; // embedded.cc
@@ -186,11 +199,13 @@ private:
     if (!keepOnly(steps_, tables))
       return false;
     optimise(module_, &machine_, OptimizationLevel::O1);
-    for (const Function &function : module_)
-      if (function.isDeclaration() && !function.isIntrinsic()) {
-        why_ = "a call of " + function.getName().str();
+    for (const GlobalObject &object : module_.global_objects()) {
+      const auto *function = dyn_cast<Function>(&object);
+      if (object.isDeclaration() && !(function && function->isIntrinsic())) {
+        why_ = (function ? "a call of " : "a reference to ") + object.getName().str();
         return false;
       }
+    }
     return true;
   }
 
@@ -213,10 +228,17 @@ private:
       table->replaceAllUsesWith(PoisonValue::get(table->getType()));
       table->eraseFromParent();
     }
+    for (GlobalVariable &global : module_.globals())
+      if (!global.isDeclaration() && !global.hasLocalLinkage()) {
+        // A weak definition would be that of whichever translation came first, which may be out of reach.
+        global.setComdat(nullptr);
+        global.setLinkage(GlobalValue::InternalLinkage);
+      }
     for (Function &function : make_early_inc_range(module_)) {
       if (kept.contains(&function)) {
         if (!function.isDeclaration() && !is_contained(steps_, &function))
           function.setLinkage(GlobalValue::InternalLinkage);
+        function.setComdat(nullptr);
         continue;
       }
       function.replaceAllUsesWith(PoisonValue::get(function.getType())); // in rows
@@ -352,17 +374,67 @@ private:
   std::vector<Dwords> writes_;
 };
 
+/// What LLVM would print while it translates.
+class Messages {
+public:
+  void clear() {
+    text_.clear();
+    failed_ = false;
+  }
+  void add(StringRef message) {
+    if (!text_.empty())
+      text_ += "; ";
+    text_ += message;
+  }
+  /// For LLVMContext, whose own handler ends the process at the first error.
+  static void diagnose(const DiagnosticInfo *info, void *messages) {
+    std::string text;
+    raw_string_ostream stream(text);
+    DiagnosticPrinterRawOStream printer(stream);
+    info->print(printer);
+    auto &self = *static_cast<Messages *>(messages);
+    self.add(stream.str());
+    self.failed_ |= info->getSeverity() == DS_Error;
+  }
+  bool failed() const { return failed_; }
+  /// `error` with what was said before it.
+  std::string with(Error error) {
+    add(toString(std::move(error)));
+    return text();
+  }
+  std::string text() const { return Translator::kLlvmFailed + text_; }
+
+private:
+  std::string text_;
+  bool failed_ = false;
+};
+
+/// All that translations may call outside of themselves: what the code generator makes of copying and filling.
+struct OutsideFunction {
+  const char *name;
+  void *address;
+};
+const OutsideFunction kOutside[] = {
+    {"memcpy", reinterpret_cast<void *>(&memcpy)},
+    {"memmove", reinterpret_cast<void *>(&memmove)},
+    {"memset", reinterpret_cast<void *>(&memset)},
+};
+
 class JitTranslator final : public Translator {
 public:
   JitTranslator(std::unique_ptr<orc::LLJIT> jit, std::unique_ptr<TargetMachine> machine, MemoryBufferRef bitcode)
-      : jit_(std::move(jit)), machine_(std::move(machine)), bitcode_(bitcode) {}
+      : jit_(std::move(jit)), machine_(std::move(machine)), bitcode_(bitcode) {
+    jit_->getExecutionSession().setErrorReporter([this](Error error) { messages_.add(toString(std::move(error))); });
+  }
 
   std::unique_ptr<TranslatedCode> translate(std::span<const Inst *const> guest, uint32_t given,
                                             std::string &why) override {
+    messages_.clear();
     auto context = std::make_unique<LLVMContext>();
+    context->setDiagnosticHandlerCallBack(&Messages::diagnose, &messages_);
     auto module = getLazyBitcodeModule(bitcode_, *context);
     if (!module) {
-      why = toString(module.takeError());
+      why = messages_.with(module.takeError());
       return nullptr;
     }
     const std::string name = "kernel" + std::to_string(count_++);
@@ -373,12 +445,16 @@ public:
     auto tracker = jit_->getMainJITDylib().createResourceTracker();
     auto code = std::make_unique<Code>(tracker);
     if (Error error = jit_->addIRModule(tracker, orc::ThreadSafeModule(std::move(*module), std::move(context)))) {
-      why = toString(std::move(error));
+      why = messages_.with(std::move(error));
       return nullptr;
     }
     auto address = jit_->lookup(name);
     if (!address) {
-      why = toString(address.takeError());
+      why = messages_.with(address.takeError());
+      return nullptr;
+    }
+    if (messages_.failed()) {
+      why = messages_.text();
       return nullptr;
     }
     code->entry = address->toPtr<TranslatedCode::Entry>();
@@ -390,12 +466,16 @@ private:
   std::unique_ptr<orc::LLJIT> jit_;
   std::unique_ptr<TargetMachine> machine_;
   MemoryBufferRef bitcode_;
+  Messages messages_;
   uint64_t count_ = 0;
 };
 
-std::unique_ptr<Translator> make(StringRef level) {
+std::unique_ptr<Translator> make(StringRef level, OnFatal onFatal) {
   if (level != "avx512")
     return nullptr;
+  const auto fatal = [](void *handler, const char *reason, bool) { reinterpret_cast<OnFatal>(handler)(reason); };
+  install_fatal_error_handler(fatal, reinterpret_cast<void *>(onFatal));
+  install_bad_alloc_error_handler(fatal, reinterpret_cast<void *>(onFatal));
   const MemoryBufferRef bitcode(StringRef(luthierBitcode, static_cast<size_t>(luthierBitcodeEnd - luthierBitcode)),
                                 "handlers");
   InitializeNativeTarget();
@@ -410,9 +490,21 @@ std::unique_ptr<Translator> make(StringRef level) {
     consumeError(machine.takeError());
     return nullptr;
   }
-  auto jit = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+  auto jit = orc::LLJITBuilder()
+                 .setJITTargetMachineBuilder(*builder)
+                 .setLinkProcessSymbolsByDefault(false)
+                 .setPlatformSetUp(orc::setUpInactivePlatform)
+                 .create();
   if (!jit) {
     consumeError(jit.takeError());
+    return nullptr;
+  }
+  orc::SymbolMap outside;
+  for (const OutsideFunction &function : kOutside)
+    outside[(*jit)->mangleAndIntern(function.name)] = {orc::ExecutorAddr::fromPtr(function.address),
+                                                       JITSymbolFlags::Exported | JITSymbolFlags::Callable};
+  if (Error error = (*jit)->getMainJITDylib().define(orc::absoluteSymbols(std::move(outside)))) {
+    consumeError(std::move(error));
     return nullptr;
   }
   return std::make_unique<JitTranslator>(std::move(*jit), std::move(*machine), bitcode);
@@ -422,6 +514,6 @@ std::unique_ptr<Translator> make(StringRef level) {
 } // namespace luthier::vgpu
 
 extern "C" __attribute__((visibility("default"))) luthier::vgpu::Translator *
-luthierVgpuMakeTranslator(const char *level) {
-  return luthier::vgpu::make(level).release();
+luthierVgpuMakeTranslator(const char *level, luthier::vgpu::OnFatal onFatal) {
+  return luthier::vgpu::make(level, onFatal).release();
 }

@@ -2,6 +2,7 @@
 
 #include "support/log.h"
 #include "vgpu/exec/level.h"
+#include "vgpu/translate/thread.h"
 
 #include <dlfcn.h>
 
@@ -40,7 +41,7 @@ Translator *load() {
     return nullptr;
   }
   const auto make = reinterpret_cast<MakeTranslator>(dlsym(library, kMakeTranslator));
-  return make ? make(execLevel().name) : nullptr;
+  return make ? make(execLevel().name, TranslationThread::stopHere) : nullptr;
 }
 
 } // namespace

@@ -6,14 +6,15 @@
 #include "vgpu/exec/level.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/translate/library.h"
+#include "vgpu/translate/thread.h"
 #include "vgpu/wave/code_cache.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <thread>
 
 namespace luthier::vgpu {
 
@@ -51,18 +52,28 @@ constexpr uint64_t kFewestWaves = 64;
 /// Longer code takes too long to translate, and has other things than its beginning to spend its time on.
 constexpr size_t kMostInstructions = 400;
 
-/// The records from `entry` to s_endpgm; empty when something else is on the way.
-std::vector<const Inst *> straightRun(const Inst *entry) {
+/// The records from `entry` to s_endpgm; empty, and in `why` what is on the way, when it is not straight code.
+std::vector<const Inst *> straightRun(const Inst *entry, std::string &why) {
   std::vector<const Inst *> run;
-  for (const Inst *inst = entry; run.size() < kMostInstructions && inst->fn; inst = inst->next()) {
-    if (!isPlain(*inst))
+  for (const Inst *inst = entry; inst->fn; inst = inst->next()) {
+    if (run.size() == kMostInstructions) {
+      why = fmt::format("more than {} instructions", kMostInstructions);
       return {};
+    }
+    if (!isPlain(*inst)) {
+      why = inst->row ? fmt::format("{}, with modifiers or special operands", inst->row->mnemonic)
+                      : std::string("an instruction that cannot be decoded");
+      return {};
+    }
     run.push_back(inst);
     if (inst->row->mnemonic == "s_endpgm")
       return run;
-    if (inst->row->traits & kEndsRun)
+    if (inst->row->traits & kEndsRun) {
+      why = inst->row->mnemonic;
       return {};
+    }
   }
+  why = "no s_endpgm";
   return {};
 }
 
@@ -90,59 +101,32 @@ private:
   std::vector<const Inst *> pointers_;
 };
 
-/// The thread that translates. It runs until the process ends, in a library that is never torn down (embedded.cc).
-class Background {
-public:
-  Background() {
-    std::thread([this] { run(); }).detach();
-  }
-
-  void submit(std::function<void()> job) {
-    std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-    wake_.notify_one();
-  }
-
-private:
-  void run() {
-    becomeInternalThread("vgpu-translate");
-    std::unique_lock lock(mutex_);
-    for (;;) {
-      wake_.wait(lock, [&] { return !jobs_.empty(); });
-      auto job = std::move(jobs_.front());
-      jobs_.pop_front();
-      lock.unlock();
-      job();
-      job = nullptr;
-      lock.lock();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> jobs_;
-};
-
-Background &background() {
-  static auto *const instance = new Background; // never destroyed: its thread is in it
-  return *instance;
-}
-
 } // namespace
 
 bool Translations::wanted() { return policy() != Policy::Never; }
 
+std::string Translation::why() const {
+  std::lock_guard lock(mutex_);
+  return why_;
+}
+
+void Translation::setWhy(std::string why) {
+  std::lock_guard lock(mutex_);
+  why_ = std::move(why);
+}
+
 void Translation::translate(std::span<const Inst *const> records, uint32_t itemIdRegisters) {
   Translator *const with = translator();
-  if (!with)
+  if (!with) {
+    setWhy("there is no translator");
     return;
-  static std::mutex one; // the translator's rule
-  std::lock_guard lock(one);
+  }
   const double before = threadSeconds();
   std::string why;
   owned_ = with->translate(records, itemIdRegisters, why);
   if (!owned_) {
     log::debug("{} is not translated: {}", kernel_, why);
+    setWhy(std::move(why));
     return;
   }
   log::debug("translated {}: {} instructions in {:.0f} ms", kernel_, records.size(), (threadSeconds() - before) * 1e3);
@@ -158,23 +142,25 @@ const Translation *Translations::find(const TranslationRequest &request) {
     known = std::make_unique<Translation>();
   Translation &translation = *known;
   translation.waves_ += request.waves;
-  if (!translation.asked_ && (policy() == Policy::Always || translation.waves_ >= kHotWaves)) {
-    translation.asked_ = true;
-    translation.run_ = straightRun(request.entry);
-    translation.kernel_ = request.kernel();
-    if (translation.run_.empty()) {
-      log::debug("{} is not translated: no straight code to its end", translation.kernel_);
-      return &translation;
-    }
-    auto records = std::make_shared<const Records>(translation.run_);
-    auto job = [&translation, records, registers = request.itemIdRegisters, code = request.code] {
-      translation.translate(records->pointers(), registers);
-    };
-    if (policy() == Policy::Always)
-      job();
-    else
-      background().submit(std::move(job));
+  if (translation.asked_ || (policy() == Policy::Hot && translation.waves_ < kHotWaves))
+    return &translation;
+  translation.asked_ = true;
+  translation.kernel_ = request.kernel();
+  std::string why;
+  translation.run_ = straightRun(request.entry, why);
+  if (translation.run_.empty()) {
+    log::debug("{} is not translated: {}", translation.kernel_, why);
+    translation.setWhy(std::move(why));
+    return &translation;
   }
+  translation.setWhy("is being translated");
+  auto records = std::make_shared<const Records>(translation.run_);
+  auto job = [&translation, records, registers = request.itemIdRegisters, code = request.code] {
+    translation.translate(records->pointers(), registers);
+  };
+  TranslationThread &thread = TranslationThread::process();
+  if (!(policy() == Policy::Always ? thread.run(std::move(job)) : thread.submit(std::move(job))))
+    translation.setWhy(Translator::kLlvmFailed + thread.stoppedBecause());
   return &translation;
 }
 

@@ -27,6 +27,9 @@ namespace luthier::vgpu {
 
 class CodeSnapshot;
 
+/// Why most kernels are interpreted.
+inline constexpr const char *kNotHot = "too few waves to be hot";
+
 /// One kernel, on its way to being translated or not.
 class Translation {
 public:
@@ -35,11 +38,16 @@ public:
   /// The instruction that `code` calls number n.
   const Inst *at(uint32_t n) const { return run_[n]; }
   uint32_t end() const { return static_cast<uint32_t>(run_.size()) - 1; }
+  /// Why there is no code, or none yet.
+  std::string why() const;
 
 private:
   friend class Translations;
   void translate(std::span<const Inst *const> records, uint32_t itemIdRegisters);
+  void setWhy(std::string why);
 
+  mutable std::mutex mutex_;
+  std::string why_ = kNotHot;
   std::vector<const Inst *> run_;
   std::string kernel_;
   uint64_t waves_ = 0; ///< launched so far

@@ -47,6 +47,9 @@ class Translator {
 public:
   virtual ~Translator() = default;
 
+  /// How `why` begins when LLVM failed, rather than something being left to the interpreter.
+  static constexpr const char *kLlvmFailed = "LLVM: ";
+
   /// Translates `code`, records one behind the other of which all but the last are to be executed. `given`: how many
   /// vector registers have values at the start. Null when something in it cannot be translated; `why` then says what.
   /// One call at a time.
@@ -54,8 +57,12 @@ public:
                                                     std::string &why) = 0;
 };
 
+/// Called on a translating thread when LLVM cannot go on, with its message; LLVM would end the process. Must not
+/// return: LLVM's locks may be held.
+using OnFatal = void (*)(const char *message);
+
 /// The library's only function: a translator for a CPU level (exec/level.h), or null when it has none for it.
 inline constexpr const char *kMakeTranslator = "luthierVgpuMakeTranslator";
-using MakeTranslator = Translator *(*)(const char *level);
+using MakeTranslator = Translator *(*)(const char *level, OnFatal onFatal);
 
 } // namespace luthier::vgpu

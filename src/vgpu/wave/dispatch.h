@@ -126,6 +126,8 @@ private:
   const CodeChunk *entryChunk_ = nullptr;
   WaveStart start_;
   const Translation *translation_ = nullptr; ///< of `code_`; null when it must be interpreted
+  const char *interpreted_ = nullptr;        ///< why `translation_` is null
+  uint64_t waves_ = 0;                       ///< of the whole grid
   std::unique_ptr<DispatchCounters> counters_;
   std::unique_ptr<Observation> observation_; ///< mostly null
   uint64_t startTime_ = 0;

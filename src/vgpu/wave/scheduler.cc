@@ -4,6 +4,7 @@
 #include "support/thread.h"
 #include "support/variables.h"
 #include "vgpu/device.h"
+#include "vgpu/translate/report.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/observer.h"
@@ -267,6 +268,16 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   if (dispatch->device_.stats())
     dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
                                    dispatch->device_.code().decoder());
+  if (TranslationReport::wanted() && dispatch->entry_) {
+    const Translation *translation = dispatch->translation_;
+    const bool translated = translation && translation->code();
+    TranslationReport::process().add(dispatch->kernelName(), {.translated = translated,
+                                                              .why = translated    ? std::string()
+                                                                     : translation ? translation->why()
+                                                                                   : dispatch->interpreted_,
+                                                              .waves = dispatch->waves_,
+                                                              .translatedWaves = dispatch->translatedWaves()});
+  }
   if (Observation *observation = dispatch->observation_.get(); observation && observation->trace) {
     observation->accessSums.write(*observation);
     observation->trace->flush();

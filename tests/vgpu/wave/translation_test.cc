@@ -7,8 +7,32 @@
 
 #include "vgpu/exec/level.h"
 #include "vgpu/translate/library.h"
+#include "vgpu/translate/report.h"
+#include "vgpu/translate/thread.h"
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <fstream>
 #include <functional>
+#include <sstream>
+
+namespace {
+std::atomic<bool> mappingFails = false;
+} // namespace
+
+/// In front of libc's, for the translator: malloc does not come here.
+extern "C" [[gnu::visibility("default")]] void *mmap(void *address, size_t length, int protection, int flags, int file,
+                                                     off_t offset) noexcept {
+  if (mappingFails && file == -1) {
+    errno = ENOMEM;
+    return MAP_FAILED;
+  }
+  return reinterpret_cast<void *>(syscall(SYS_mmap, address, length, protection, flags, file, offset)); // NOLINT
+}
 
 namespace luthier::vgpu::test {
 namespace {
@@ -259,6 +283,89 @@ TEST_F(Translation, BranchesThatAreTakenLeave) {
     s_endpgm
 )";
   both(engine.kernel(branch), 64 * 32, 64, 64 * 32, 16);
+}
+
+/// While it lives, new mappings are out of reach of 32-bit displacements from those of today.
+class NeighbourhoodTaken {
+public:
+  NeighbourhoodTaken() {
+    std::ifstream maps("/proc/self/maps");
+    uint64_t end = 0;
+    for (std::string line; std::getline(maps, line);) {
+      std::istringstream range(line);
+      uint64_t begin = 0, next = 0;
+      range >> std::hex >> begin;
+      range.ignore(1);
+      range >> next;
+      // Not below the stack, which grows; nor far below what mmap has given out, which goes downwards.
+      constexpr uint64_t kReach = 1ull << 32;
+      const uint64_t from = begin - end > kReach ? begin - kReach : end;
+      if (begin > kReach && line.find("[stack]") == std::string::npos && from < begin)
+        take(from, begin - from);
+      end = next;
+    }
+  }
+  ~NeighbourhoodTaken() {
+    for (auto [address, length] : taken_)
+      munmap(address, length);
+  }
+
+private:
+  void take(uint64_t from, uint64_t length) {
+    void *address = mmap(reinterpret_cast<void *>(from), length, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (address != MAP_FAILED)
+      taken_.emplace_back(address, length);
+  }
+  std::vector<std::pair<void *, size_t>> taken_;
+};
+
+// Both look whether lanes are at consecutive addresses, for which they need the same constants.
+TEST_F(Translation, OutOfReachOfThoseBefore) {
+  const uint64_t first = engine.kernel(guarded(256)), second = engine.kernel(guarded(64));
+  both(first, 256 * 4, 256, 256 * 4, 4 * 4); // and stays, as nothing is loaded from here on
+  NeighbourhoodTaken taken;
+  testing::internal::CaptureStderr();
+  both(second, 256 * 4, 64, 256 * 4, 4 * 4);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(Translation, FailuresOfLlvmAreNotPrinted) {
+  const uint64_t kernel = engine.kernel(guarded(128));
+  const Result expected = run(kernel, 128, 128, 128, true);
+  testing::internal::CaptureStderr();
+  mappingFails = true;
+  const Result actual = run(kernel, 128, 128, 128, false);
+  mappingFails = false;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(actual.translated, 0u);
+  EXPECT_EQ(actual.memory, expected.memory);
+}
+
+TEST(TranslationThread, StopsAloneWhenLlvmCannotGoOn) {
+  auto *thread = new TranslationThread; // it stays with its thread
+  bool ran = false;
+  EXPECT_TRUE(thread->run([&] { ran = true; }));
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(thread->stoppedBecause(), "");
+  EXPECT_FALSE(thread->run([] { TranslationThread::stopHere("out of registers"); }));
+  EXPECT_EQ(thread->stoppedBecause(), "out of registers");
+  EXPECT_FALSE(thread->submit([] {}));
+  EXPECT_FALSE(thread->run([] {}));
+}
+
+TEST(TranslationReport, SaysWhatBecameOfKernels) {
+  TranslationReport report;
+  EXPECT_EQ(report.text(), "");
+  report.add("hot", {.translated = false, .why = "too few waves to be hot", .waves = 64, .translatedWaves = 0});
+  report.add("hot", {.translated = true, .why = "", .waves = 64, .translatedWaves = 63});
+  report.add("loop", {.translated = false, .why = "s_barrier", .waves = 8, .translatedWaves = 0});
+  report.add("odd", {.translated = false, .why = "LLVM: out of memory", .waves = 1, .translatedWaves = 0});
+  EXPECT_EQ(report.text(),
+            "translation: kernels 3, translated 1, failed 1; launches 4; waves 137, in translated code 63\n"
+            "  translated: hot: launches 2, waves 128, in translated code 63\n"
+            "  interpreted: loop: launches 1, waves 8: s_barrier\n"
+            "  interpreted: odd: launches 1, waves 1: LLVM: out of memory");
 }
 
 } // namespace
