@@ -29,6 +29,10 @@ int main(int argc, char **argv) {
     abort();
   if (how == "terminate")
     raise(SIGTERM);
+  if (how == "interrupt")
+    raise(SIGINT);
+  if (how == "kill")
+    raise(SIGKILL);
   if (how == "handler") {
     signal(SIGTERM, [](int) { _exit(3); });
     raise(SIGTERM);

@@ -129,6 +129,34 @@ TEST(VirtualGpu, StatisticsCountEveryDispatch) {
   EXPECT_GE(found, 1u) << stats.dump(1);
 }
 
+/// How often `fill` of tests/e2e/endings.hip is in the statistics, -1 when they are not whole.
+int fillsIn(const std::string &file) {
+  std::ifstream stream(file);
+  const nlohmann::json stats = nlohmann::json::parse(stream, nullptr, false);
+  if (stats.is_discarded())
+    return -1;
+  int found = 0;
+  for (const auto &dispatch : stats["dispatches"])
+    found += dispatch["kernel"].get<std::string>().find("fill") != std::string::npos && dispatch["completed"];
+  return found;
+}
+
+TEST(VirtualGpu, StatisticsAreWholeHoweverTheApplicationEnds) {
+  const std::string file = testing::TempDir() + "/vgpu-stats-endings.json";
+  for (const char *how : {"return", "_exit", "quick_exit", "handler"}) {
+    const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--stats", file}, {program("endings"), how});
+    EXPECT_EQ(outcome.exitCode, 3) << how << ": " << outcome.output;
+    EXPECT_EQ(fillsIn(file), 1) << how;
+  }
+  const std::pair<const char *, int> signals[] = {
+      {"abort", SIGABRT}, {"terminate", SIGTERM}, {"interrupt", SIGINT}, {"kill", SIGKILL}};
+  for (const auto &[how, expected] : signals) {
+    const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--stats", file}, {program("endings"), how});
+    EXPECT_EQ(outcome.signal, expected) << how << ": " << outcome.output;
+    EXPECT_EQ(fillsIn(file), 1) << how;
+  }
+}
+
 TEST(VirtualGpu, TraceShowsWhatAKernelDid) {
   const std::string file = testing::TempDir() + "/vgpu-trace.jsonl";
   const Outcome outcome =

@@ -133,7 +133,7 @@ Driver::~Driver() = default;
 
 void Driver::writeStats() {
   if (stats_)
-    stats_->write();
+    stats_->publish();
   if (trace_)
     trace_->flush();
 }

@@ -38,7 +38,7 @@ public:
   bool isGpu(uint32_t node) const { return topology.isGpu(node); }
   uint64_t mmioRemap(uint32_t node) const { return isGpu(node) ? mmioRemaps_[node - 1] : 0; }
 
-  /// Writes statistics, if they are on; may be called again.
+  /// Leaves statistics and trace complete, if they are on; may be called again.
   void writeStats();
   /// Says what poison mode did, if it is on.
   void reportPoison() const;

@@ -1,6 +1,5 @@
 #include "vgpu/wave/stats.h"
 
-#include "support/file.h"
 #include "support/log.h"
 #include "support/variables.h"
 #include "vgpu/device.h"
@@ -21,7 +20,7 @@ void DispatchCounters::merge(const std::vector<OpcodeCount> &counts, uint64_t wa
   }
 }
 
-Stats::Stats(std::string path) : path_(std::move(path)) {}
+Stats::Stats(std::string path) : file_(std::move(path)) {}
 
 std::unique_ptr<Stats> Stats::fromEnvironment() {
   const auto path = env::outputFile(env::kStats);
@@ -56,22 +55,14 @@ void Stats::add(const Dispatch &dispatch, const DispatchCounters &counters, cons
                           {"end", dispatch.endTime()},
                           {"completed", dispatch.fault().kind == Fault::Kind::None},
                           {"opcodes", std::move(opcodes)}};
-  std::string text = entry.dump();
+  const std::string text = entry.dump();
   std::lock_guard lock(mutex_);
-  entries_.push_back(std::move(text));
+  file_.add(text);
 }
 
-void Stats::write() {
+void Stats::publish() {
   std::lock_guard lock(mutex_);
-  // A child process that inherits the variable must not wipe out what its parent wrote: the file appears whole, and
-  // only when this process dispatched something.
-  if (entries_.empty())
-    return;
-  std::string text = "{\"version\": 1, \"clock_hz\": 100000000, \"dispatches\": [\n";
-  for (size_t n = 0; n < entries_.size(); ++n)
-    text += entries_[n] + (n + 1 < entries_.size() ? ",\n" : "\n");
-  if (const auto written = replaceFile(path_, text + "]}\n"); !written)
-    log::error("statistics are lost: {}", written.error().message());
+  file_.publish();
 }
 
 } // namespace luthier::vgpu

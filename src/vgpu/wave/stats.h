@@ -1,6 +1,8 @@
 // What the virtual GPU counts by itself: the independent truth that tools are tested against.
 #pragma once
 
+#include "vgpu/wave/stats_file.h"
+
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -44,13 +46,12 @@ public:
 
   void add(const Dispatch &dispatch, const DispatchCounters &counters, const std::string &kernelName,
            const Decoder &decoder);
-  /// Writes the file; may be called more than once, each time with all that is known.
-  void write();
+  /// The file has all that was added at any time; this is for the end of the process (StatsFile::publish).
+  void publish();
 
 private:
-  std::string path_;
   std::mutex mutex_;
-  std::vector<std::string> entries_; ///< JSON objects, in order of completion
+  StatsFile file_;
 };
 
 } // namespace luthier::vgpu

@@ -19,7 +19,6 @@ protected:
   ~StatsTest() override { std::filesystem::remove(path); }
 
   nlohmann::json written() {
-    stats.write();
     std::ifstream file(path);
     return nlohmann::json::parse(file, nullptr, false);
   }
@@ -29,8 +28,64 @@ protected:
 };
 
 TEST_F(StatsTest, NothingDispatchedWritesNothing) {
-  stats.write();
+  stats.publish();
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+/// `luthier run` makes an empty file.
+TEST_F(StatsTest, AnEmptyFileBecomesADocument) {
+  std::ofstream(path).close();
+  {
+    const Stats made(path);
+    EXPECT_EQ(written()["dispatches"], nlohmann::json::array());
+  }
+  std::ofstream(path) << "of another process";
+  const Stats other(path);
+  EXPECT_TRUE(written().is_discarded());
+}
+
+TEST_F(StatsTest, CompleteAfterEveryDispatch) {
+  StatsFile file(path);
+  for (size_t n = 1; n <= 5; ++n) {
+    file.add("{\"kernel\": \"" + std::string(n * 3000, 'k') + "\"}");
+    const nlohmann::json document = written();
+    ASSERT_EQ(document["dispatches"].size(), n);
+    EXPECT_EQ(document["dispatches"][n - 1]["kernel"], std::string(n * 3000, 'k'));
+  }
+}
+
+TEST_F(StatsTest, TheLastToEndHasTheFile) {
+  StatsFile parent(path), child(path);
+  parent.add("{\"kernel\": \"parent\"}");
+  child.add("{\"kernel\": \"child\"}");
+  EXPECT_EQ(written()["dispatches"][0]["kernel"], "child");
+  parent.add("{\"kernel\": \"parent again\"}");
+  child.publish();
+  EXPECT_EQ(written()["dispatches"][0]["kernel"], "child");
+  parent.publish();
+  ASSERT_EQ(written()["dispatches"].size(), 2u);
+  EXPECT_EQ(written()["dispatches"][1]["kernel"], "parent again");
+  parent.add("{\"kernel\": \"once more\"}");
+  EXPECT_EQ(written()["dispatches"].size(), 3u);
+}
+
+// Somebody may have guessed the name of the temporary file, and a path that is no file stays what it is.
+TEST_F(StatsTest, NothingElseIsTouched) {
+  const std::string victim = path + ".victim";
+  std::ofstream(victim) << "mine";
+  for (unsigned n = 0; n < 1000; ++n)
+    std::filesystem::create_symlink(victim, path + "." + std::to_string(getpid()) + "." + std::to_string(n) + ".tmp");
+  testing::internal::CaptureStderr();
+  StatsFile(path).add("{}");
+  StatsFile("/dev/null").add("{}");
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("cannot create the statistics file " + path), std::string::npos) << said;
+  EXPECT_NE(said.find("cannot replace the statistics file /dev/null"), std::string::npos) << said;
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  EXPECT_EQ(std::filesystem::file_size(victim), 4u);
+  for (unsigned n = 0; n < 1000; ++n)
+    std::filesystem::remove(path + "." + std::to_string(getpid()) + "." + std::to_string(n) + ".tmp");
+  std::filesystem::remove(victim);
 }
 
 TEST_F(StatsTest, CountsWavesAndLanes) {
@@ -89,7 +144,7 @@ TEST_F(StatsTest, DispatchesThatFaultAreMarked) {
   EXPECT_EQ(file["dispatches"][0]["opcodes"]["s_movk_i32"]["wave_instructions"], 1);
 }
 
-TEST_F(StatsTest, MayBeWrittenAgain) {
+TEST_F(StatsTest, EveryDispatchIsThereAtOnce) {
   Engine engine(1, {}, &stats);
   Launch launch;
   launch.kernelObject = engine.kernel("s_endpgm");
