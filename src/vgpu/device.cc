@@ -15,16 +15,50 @@ namespace luthier::vgpu {
 
 namespace {
 
+/// What is wrong with a kernel descriptor, empty when nothing is. Fields that the packet processor fills in itself (LDS
+/// size, priority, trap handler) are not looked at, nor those that say what compilers wanted (TG_SPLIT, dynamic stack).
+/// Kernel arguments are not preloaded: code that asks for it begins with loading them for packet processors that
+/// cannot.
+std::string problemWith(const KernelDescriptor &descriptor, const isa::Target &target) {
+  struct Check {
+    const char *word;
+    uint32_t value, mustBeZero;
+  };
+  using namespace object;
+  const bool gfx10 = target.major >= 10;
+  const uint32_t rsrc1Bits = rsrc1::privileged.mask() | rsrc1::debugMode.mask() | rsrc1::bulky.mask() |
+                             rsrc1::cdbgUser.mask() | (gfx10 ? 3u << 27 : 0x1fu << 27);
+  // Floating-point exceptions would go to a trap handler, which does not run here.
+  const uint32_t rsrc2Bits = rsrc2::exceptionAddressWatch.mask() | rsrc2::exceptionMemory.mask() | 0xffu << 24;
+  const uint32_t rsrc3Bits = target.unifiedVgprs ? ~(rsrc3::accumOffset.mask() | rsrc3::threadgroupSplit.mask())
+                             : gfx10             ? 0
+                                                 : ~0u;
+  constexpr uint32_t kPropertyBits = 7u << 7 | 0xfu << 12;
+  for (const Check &check : {Check{"COMPUTE_PGM_RSRC1", descriptor.rsrc1, rsrc1Bits},
+                             {"COMPUTE_PGM_RSRC2", descriptor.rsrc2, rsrc2Bits},
+                             {"COMPUTE_PGM_RSRC3", descriptor.rsrc3, rsrc3Bits},
+                             {"KERNEL_CODE_PROPERTIES", descriptor.codeProperties, kPropertyBits}})
+    if (check.value & check.mustBeZero)
+      return fmt::format(
+          "{} of its kernel descriptor is {:#x}, of which the bits {:#x} are reserved or ask for what is "
+          "not implemented",
+          check.word, check.value, check.value & check.mustBeZero);
+  return {};
+}
+
 /// What is wrong with a launch, empty when nothing is. Checked before any wave runs, as the packet processor does.
 std::string problemWith(const Device &device, const Launch &launch) {
   const isa::Target &target = device.target();
   if (launch.kernelObject == 0 || !device.memory().allows(launch.kernelObject, KernelDescriptor::kBytes, device.mask()))
     return fmt::format("the kernel object {:#x} is not in memory that the GPU can access", launch.kernelObject);
-  uint64_t items = 1;
+  uint64_t items = 1, total = 1;
   for (unsigned d = 0; d < 3; ++d) {
     if (launch.grid[d] == 0 || launch.workgroup[d] == 0)
       return fmt::format("dimension {} of the grid or workgroup is zero", d);
     items *= launch.workgroup[d];
+    if (__builtin_mul_overflow(total, uint64_t{launch.grid[d]}, &total))
+      return fmt::format("a grid of {}x{}x{} has more than 2^64 work-items", launch.grid[0], launch.grid[1],
+                         launch.grid[2]);
   }
   if (items > uint64_t(target.maxWorkgroupWaves) * target.waveSize)
     return fmt::format("a workgroup of {} work-items is more than the {} that {} allows", items,
@@ -32,8 +66,15 @@ std::string problemWith(const Device &device, const Launch &launch) {
   if (launch.groupSegmentSize > device.config().ldsBytesPerComputeUnit)
     return fmt::format("{} bytes of LDS are more than the {} of a compute unit", launch.groupSegmentSize,
                        device.config().ldsBytesPerComputeUnit);
-  if (descriptorAt(launch.kernelObject).wave32() && target.waveSize != 32)
+  const KernelDescriptor descriptor = descriptorAt(launch.kernelObject);
+  if (descriptor.wave32() && target.waveSize != 32)
     return "the kernel was compiled for waves of 32 lanes, which this GPU does not have";
+  if (std::string problem = problemWith(descriptor, target); !problem.empty())
+    return problem;
+  // Hardware wants 256; here, code may start wherever an instruction may.
+  constexpr uint64_t kCodeAlignment = 4;
+  if (const uint64_t entry = entryAt(launch.kernelObject); entry % kCodeAlignment != 0)
+    return fmt::format("its code starts at {:#x}, which is not a multiple of {}", entry, kCodeAlignment);
   if (launch.privateSegmentSize) {
     const uint64_t waves = (items + target.waveSize - 1) / target.waveSize;
     const uint64_t needed = uint64_t(launch.privateSegmentSize) * target.waveSize;
@@ -75,7 +116,7 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
   } else {
-    dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject) & ~3ull, dispatch->entryChunk_);
+    dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject), dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
     dispatch->waves_ = dispatch->groupCount_ * dispatch->start_.fullWaves();

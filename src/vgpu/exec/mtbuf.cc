@@ -133,6 +133,8 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
   t.lanes = bufferLanes(w, i, t.buffer);
   if (t.format.bits == 0 && t.buffer.bound)
     t.why = "converts a data format that is not implemented";
+  if (!t.buffer.implemented())
+    t.why = kNotABufferText;
   if (i->flags & kLds)
     t.why = "converts formats on the way to LDS, which is not implemented";
   const u32 bytes = t.format.bytes();

@@ -57,6 +57,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferLoad(Wave &w, const Ins
   if (exec == 0)
     return i->next();
   const Buffer b = bufferOf<false>(w, i);
+  if (!b.implemented()) [[unlikely]]
+    return w.illegal(i, kNotABufferText);
   if (i->flags & kLds) [[unlikely]] {
     if constexpr (D <= Data::I16 || D == Data::B32)
       return loadToLds<D>(w, i, b);
@@ -113,6 +115,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
   if (i->flags & kLds) [[unlikely]]
     return w.illegal(i, "cannot store from LDS");
   const Buffer b = bufferOf<false>(w, i);
+  if (!b.implemented()) [[unlikely]]
+    return w.illegal(i, kNotABufferText);
   const u32 *s = w.v[i->src[1].reg];
   u64 block;
   if constexpr (bytesOf(D) >= 4) {
@@ -138,6 +142,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
 LUTHIER_GUEST_ACCESS const Inst *bufferStoreLds(Wave &w, const Inst *i) {
   const u64 exec = w.exec();
   const Buffer b = bufferOf<false>(w, i);
+  if (!b.implemented()) [[unlikely]]
+    return w.illegal(i, kNotABufferText);
   const BufferLanes lanes = bufferLanes(w, i, b);
   u64 inside = bufferInRange(w, i, b, lanes);
   for (u64 m = exec; m; m &= m - 1) {
@@ -159,6 +165,8 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   if (exec == 0)
     return i->next();
   const Buffer b = bufferOf<false>(w, i);
+  if (!b.implemented()) [[unlikely]]
+    return w.illegal(i, kNotABufferText);
   if (b.swizzle && sizeof(T) != 4)
     return w.illegal(i, "is a 64-bit atomic on a swizzled buffer, where a qword is not in one piece");
   const BufferLanes lanes = bufferLanes(w, i, b);

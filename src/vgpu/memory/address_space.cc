@@ -18,7 +18,7 @@ AddressSpace::~AddressSpace() {
 }
 
 AddressSpace::Leaf &AddressSpace::leafFor(uint64_t page) {
-  auto &slot = root_[(page >> (2 * kLevelBits)) % kEntries];
+  auto &slot = root_[page >> (2 * kLevelBits)];
   Node *node = slot.load(std::memory_order_relaxed);
   if (!node) {
     node = new Node();

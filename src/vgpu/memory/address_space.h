@@ -25,6 +25,9 @@ public:
   /// bit there, and every access drops it again.
   static constexpr uint64_t kUserPointerTag = 1ull << 52;
 
+  /// Addresses that can be mapped are below.
+  static constexpr uint64_t kEnd = 1ull << 48;
+
   AddressSpace();
   ~AddressSpace();
   AddressSpace(const AddressSpace &) = delete;
@@ -47,6 +50,7 @@ public:
 private:
   static constexpr unsigned kLevelBits = 12;
   static constexpr uint64_t kEntries = 1ull << kLevelBits;
+  static_assert(kEnd == kPageSize * kEntries * kEntries * kEntries);
   struct Leaf {
     std::atomic<DeviceMask> pages[kEntries];
   };

@@ -3,6 +3,7 @@
 #include "vgpu/device.h"
 
 #include <fmt/core.h>
+#include <utility>
 #include <vector>
 
 namespace luthier::vgpu {
@@ -53,7 +54,7 @@ void AqlQueue::run() {
 void AqlQueue::processNext() {
   const uint64_t index = next_.load(std::memory_order_relaxed);
   const uint16_t head = header(index);
-  if (hasBarrier(head) && !waitForEarlier())
+  if (!checkHeader(index, head) || (hasBarrier(head) && !waitForEarlier()))
     return;
   switch (typeOf(head)) {
   case HSA_PACKET_TYPE_KERNEL_DISPATCH:
@@ -73,6 +74,33 @@ void AqlQueue::processNext() {
                                              index, typeOf(head), head));
     break;
   }
+}
+
+bool AqlQueue::checkHeader(uint64_t index, uint16_t header) {
+  constexpr unsigned kReservedShift = 13; // behind the release scope
+  if (header >> kReservedShift) {
+    fail(queue_code::kBadPacket, fmt::format("packet {}: reserved bits 13 to 15 of the header {:#06x} are {:#x}; "
+                                             "expected 0",
+                                             index, header, header >> kReservedShift));
+    return false;
+  }
+  for (const auto [name, shift] : {std::pair{"acquire", HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE},
+                                   {"release", HSA_PACKET_HEADER_RELEASE_FENCE_SCOPE}})
+    if (const unsigned scope = (header >> shift) & 3; scope > HSA_FENCE_SCOPE_SYSTEM) {
+      fail(queue_code::kBadPacket, fmt::format("packet {}: the {} fence scope of the header {:#06x} is {}; expected 0 "
+                                               "(none), 1 (agent) or 2 (system)",
+                                               index, name, header, scope));
+      return false;
+    }
+  return true;
+}
+
+bool AqlQueue::checkReserved(uint64_t index, const char *packet, const char *field, uint64_t value) {
+  if (value == 0)
+    return true;
+  fail(queue_code::kBadPacket,
+       fmt::format("packet {}: {} of a {} packet is {:#x}; expected 0", index, field, packet, value));
+  return false;
 }
 
 // False when the queue stops or a kernel faulted: the packet is then not run.

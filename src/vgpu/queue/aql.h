@@ -100,13 +100,19 @@ private:
   void barrierOr(uint64_t index);
   void vendor(uint64_t index);
   void barrierValue(uint64_t index);
+  void indirectBuffer(uint64_t index);
 
-  bool checkDispatch(const hsa_kernel_dispatch_packet_t &packet, Launch &launch);
+  bool checkDispatch(uint64_t index, const hsa_kernel_dispatch_packet_t &packet, Launch &launch);
   bool checkSignal(hsa_signal_t signal);
+  bool checkHeader(uint64_t index, uint16_t header);
+  /// Fails the queue unless `value`, of a field that must be 0, is. (Not for reserved2: ROCm's profilers put a
+  /// correlation id there, and hardware does not look.)
+  bool checkReserved(uint64_t index, const char *packet, const char *field, uint64_t value);
   void dispatchDone(uint64_t index, hsa_signal_t completion, const Dispatch &dispatch);
 
   bool provideScratch(uint32_t bytesPerLane);
   bool reclaimScratch();
+  /// Null after the queue has failed.
   std::shared_ptr<ScratchRing> scratchRing();
 
   /// Stops the queue for good: reports through queue_inactive_signal, and sees to it that somebody reacts.

@@ -24,6 +24,9 @@ template <typename Signals> std::vector<hsa_signal_t> named(const Signals &signa
 void AqlQueue::barrierAnd(uint64_t index) {
   const auto &packet = const_cast<Packet &>(slot(index)).barrierAnd;
   const uint64_t start = Device::clock();
+  if (!checkReserved(index, "barrier-AND", "reserved0", packet.reserved0) ||
+      !checkReserved(index, "barrier-AND", "reserved1", packet.reserved1))
+    return;
   for (hsa_signal_t signal : named(packet.dep_signal)) {
     if (!checkSignal(signal))
       return;
@@ -38,6 +41,9 @@ void AqlQueue::barrierAnd(uint64_t index) {
 void AqlQueue::barrierOr(uint64_t index) {
   const auto &packet = const_cast<Packet &>(slot(index)).barrierOr;
   const uint64_t start = Device::clock();
+  if (!checkReserved(index, "barrier-OR", "reserved0", packet.reserved0) ||
+      !checkReserved(index, "barrier-OR", "reserved1", packet.reserved1))
+    return;
   const std::vector<hsa_signal_t> signals = named(packet.dep_signal);
   if (!std::ranges::all_of(signals, [&](hsa_signal_t signal) { return checkSignal(signal); }))
     return;

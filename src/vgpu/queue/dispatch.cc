@@ -9,8 +9,12 @@
 namespace luthier::vgpu {
 
 // What the command processor refuses, it refuses before a wave starts; so do we, with the same codes.
-bool AqlQueue::checkDispatch(const hsa_kernel_dispatch_packet_t &packet, Launch &launch) {
-  const unsigned dimensions = (packet.setup >> HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS) & 3;
+bool AqlQueue::checkDispatch(uint64_t index, const hsa_kernel_dispatch_packet_t &packet, Launch &launch) {
+  static_assert(HSA_KERNEL_DISPATCH_PACKET_SETUP_DIMENSIONS == 0);
+  const unsigned dimensions = packet.setup & 3;
+  if (!checkReserved(index, "kernel dispatch", "setup's reserved part", packet.setup >> 2) ||
+      !checkReserved(index, "kernel dispatch", "reserved0", packet.reserved0))
+    return false;
   launch.grid = {packet.grid_size_x, dimensions > 1 ? packet.grid_size_y : 1, dimensions > 2 ? packet.grid_size_z : 1};
   launch.workgroup = {packet.workgroup_size_x, dimensions > 1 ? packet.workgroup_size_y : uint16_t{1},
                       dimensions > 2 ? packet.workgroup_size_z : uint16_t{1}};
@@ -22,6 +26,15 @@ bool AqlQueue::checkDispatch(const hsa_kernel_dispatch_packet_t &packet, Launch 
          fmt::format("kernel {}: empty grid or workgroup ({} dimensions, grid {}x{}x{}, workgroup {}x{}x{})", kernel(),
                      dimensions, launch.grid[0], launch.grid[1], launch.grid[2], launch.workgroup[0],
                      launch.workgroup[1], launch.workgroup[2]));
+    return false;
+  }
+  // HSA wants 1 there; 0 cannot be misunderstood either.
+  if ((dimensions < 2 && std::max<uint32_t>(packet.grid_size_y, packet.workgroup_size_y) > 1) ||
+      (dimensions < 3 && std::max<uint32_t>(packet.grid_size_z, packet.workgroup_size_z) > 1)) {
+    fail(queue_code::kBadDimensions,
+         fmt::format("kernel {}: {} dimensions, but a grid of {}x{}x{} and workgroups of {}x{}x{}", kernel(),
+                     dimensions, packet.grid_size_x, packet.grid_size_y, packet.grid_size_z, packet.workgroup_size_x,
+                     packet.workgroup_size_y, packet.workgroup_size_z));
     return false;
   }
   const uint64_t lanes = uint64_t{launch.workgroup[0]} * launch.workgroup[1] * launch.workgroup[2];
@@ -58,15 +71,16 @@ bool AqlQueue::checkSignal(hsa_signal_t signal) {
 }
 
 void AqlQueue::kernelDispatch(uint64_t index) {
-  const auto &packet = const_cast<Packet &>(slot(index)).dispatch;
+  // Checked and used as it is now, whatever the application does to it meanwhile.
+  const hsa_kernel_dispatch_packet_t packet = const_cast<Packet &>(slot(index)).dispatch;
   Launch launch;
-  if (!checkDispatch(packet, launch))
+  if (!checkDispatch(index, packet, launch))
     return;
   launch.kernelObject = packet.kernel_object;
   launch.privateSegmentSize = packet.private_segment_size;
   launch.groupSegmentSize = packet.group_segment_size;
   launch.kernarg = reinterpret_cast<uint64_t>(packet.kernarg_address);
-  launch.packet = reinterpret_cast<uint64_t>(&packet);
+  launch.packet = reinterpret_cast<uint64_t>(&slot(index));
   launch.queue = reinterpret_cast<uint64_t>(queue_);
   launch.dispatchId = index;
 
@@ -75,6 +89,8 @@ void AqlQueue::kernelDispatch(uint64_t index) {
     if (!provideScratch(packet.private_segment_size))
       return;
     launch.scratch = scratchRing();
+    if (!launch.scratch)
+      return;
     scratchOnce =
         shared(queue_->queue_properties).load(std::memory_order_acquire) & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
   }

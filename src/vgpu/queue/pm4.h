@@ -3,16 +3,17 @@
 
 #include "vgpu/wave/dispatch.h"
 
-#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <span>
 
 namespace luthier::vgpu {
 
 class Device;
 
 /// Runs type-3 packets; follows INDIRECT_BUFFER. ACQUIRE_MEM with an instruction-cache action drops decoded code.
-/// Commands that we do not know are named once in the log and skipped: they set up hardware that does not exist here.
-/// False, with `fault` filled, when an indirect buffer is not accessible.
-bool runPm4(Device &device, const uint32_t *words, size_t count, Fault &fault, unsigned depth = 0);
+/// False, with `fault` filled, when an indirect buffer is not accessible (Kind::Memory) or when a packet asks for
+/// anything that is not implemented (Kind::BadLaunch): nothing is skipped. Ends early, with true, when `stop` says so.
+bool runPm4(Device &device, std::span<const uint32_t> words, Fault &fault, const std::function<bool()> &stop);
 
 } // namespace luthier::vgpu

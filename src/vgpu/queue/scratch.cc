@@ -9,6 +9,7 @@
 #include "vgpu/device.h"
 
 #include <algorithm>
+#include <fmt/core.h>
 #include <iterator>
 
 namespace luthier::vgpu {
@@ -53,6 +54,12 @@ std::shared_ptr<ScratchRing> AqlQueue::scratchRing() {
   // COMPUTE_TMPRING_SIZE: WAVES in bits 11:0, WAVESIZE in KiB in bits 24:12.
   const uint32_t tmpring = queue_->compute_tmpring_size;
   const uint64_t base = queue_->scratch_backing_memory_location;
+  if (tmpring >> 25) {
+    fail(queue_code::kBadPacket, fmt::format("compute_tmpring_size of the queue is {:#x}; expected bits 31 to 25 to be "
+                                             "0",
+                                             tmpring));
+    return nullptr;
+  }
   if (!scratch_ || tmpring != scratchTmpring_ || base != scratchBase_) {
     scratchTmpring_ = tmpring;
     scratchBase_ = base;

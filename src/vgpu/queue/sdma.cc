@@ -5,29 +5,35 @@
 #include "vgpu/queue/signal.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <fmt/core.h>
+#include <iterator>
 
 namespace luthier::vgpu {
 
 namespace {
 
-enum Opcode : uint8_t {
-  kNop = 0,
-  kCopy = 1,
-  kFence = 5,
-  kTrap = 6,
-  kPollRegMem = 8,
-  kAtomic = 10,
-  kConstFill = 11,
-  kTimestamp = 13,
-  kGcr = 17,
-};
-constexpr uint8_t kCopyLinear = 0;
-constexpr uint8_t kCopyLinearRect = 4;
-constexpr uint8_t kTimestampGlobal = 2;
 constexpr unsigned kAtomicAdd64 = 47;
+constexpr uint32_t kRetryForEver = 0xfff;
 constexpr std::chrono::milliseconds kReactionLimit(5000);
+
+/// Bits of a packet's word.
+struct Field {
+  uint8_t word = 0, shift = 0, width = 0;
+  const char *name = nullptr;
+
+  constexpr uint32_t mask() const { return static_cast<uint32_t>(((uint64_t{1} << width) - 1) << shift); }
+  constexpr uint32_t get(const uint32_t *words) const { return (words[word] & mask()) >> shift; }
+};
+
+/// Of COPY_LINEAR's count, the bits that a target has: 22, and 30 from SDMA 4.4 (gfx90a) and 5.2 (gfx10.3) on.
+unsigned copyCountBits(const isa::Target &target) {
+  const bool wide = target.major == 9    ? target.minor > 0 || target.step >= 10
+                    : target.major == 10 ? target.minor >= 3
+                                         : target.major > 10;
+  return wide ? 30 : 22;
+}
 
 uint64_t address64(const uint32_t *words) { return words[0] | (uint64_t{words[1]} << 32); }
 
@@ -45,12 +51,103 @@ bool holds(uint32_t value, unsigned function, uint32_t reference) {
     return value >= reference;
   case 6:
     return value > reference;
-  default:
+  default: // 0: always; 7 is refused
     return true;
   }
 }
 
 } // namespace
+
+/// A packet: its header, its length, and the fields that must be 0, because they are reserved or because what they ask
+/// for is not implemented. (AMD publishes the layouts in ROCr's sdma_registers.h and in the Linux driver's
+/// sdma_pkt_open headers.)
+struct SdmaQueue::Format {
+  uint8_t opcode, subOpcode;
+  const char *name;
+  uint8_t words;
+  uint8_t firstMajor; ///< of the targets that have it
+  bool (SdmaQueue::*run)(const uint32_t *words);
+  std::array<Field, 16> mustBeZero; ///< as many as have a width
+};
+
+constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
+    {1,
+     0,
+     "COPY_LINEAR",
+     7,
+     9,
+     &SdmaQueue::copyLinear,
+     {{{0, 16, 16, "extra_info"},
+       {2, 0, 16, "reserved"},
+       {2, 16, 2, "dst_swap"},
+       {2, 18, 6, "reserved"},
+       {2, 24, 2, "src_swap"},
+       {2, 26, 6, "reserved"}}}},
+    {1,
+     4,
+     "COPY_LINEAR_RECT",
+     13,
+     9,
+     &SdmaQueue::copyRect,
+     {{{0, 16, 13, "reserved"},
+       {3, 14, 2, "reserved"},
+       {3, 30, 2, "reserved"},
+       {4, 11, 2, "reserved"},
+       {5, 28, 4, "reserved"},
+       {8, 14, 2, "reserved"},
+       {8, 30, 2, "reserved"},
+       {9, 11, 2, "reserved"},
+       {10, 28, 4, "reserved"},
+       {11, 14, 2, "reserved"},
+       {11, 30, 2, "reserved"},
+       {12, 11, 5, "reserved"},
+       {12, 16, 2, "dst_swap"},
+       {12, 18, 6, "reserved"},
+       {12, 24, 2, "src_swap"},
+       {12, 26, 6, "reserved"}}}},
+    // MTYPE, GCC, SNP and L2_POLICY say how to cache the write; there are no caches.
+    {5,
+     0,
+     "FENCE",
+     4,
+     9,
+     &SdmaQueue::fence,
+     {{{0, 20, 1, "sys"}, {0, 21, 1, "reserved"}, {0, 23, 1, "gpa"}, {0, 26, 6, "reserved"}}}},
+    {6, 0, "TRAP", 2, 9, &SdmaQueue::trap, {{{0, 16, 16, "reserved"}, {1, 28, 4, "reserved"}}}},
+    {8,
+     0,
+     "POLL_REGMEM",
+     6,
+     9,
+     &SdmaQueue::pollMemory,
+     {{{0, 16, 10, "reserved"}, {0, 27, 1, "reserved"}, {5, 28, 4, "reserved"}}}},
+    {10,
+     0,
+     "ATOMIC",
+     8,
+     9,
+     &SdmaQueue::atomic,
+     {{{0, 16, 1, "loop"}, {0, 17, 8, "reserved"}, {7, 13, 19, "reserved"}}}},
+    {11,
+     0,
+     "CONST_FILL",
+     5,
+     9,
+     &SdmaQueue::fill,
+     {{{0, 16, 2, "sw"}, {0, 18, 12, "reserved"}, {4, 22, 10, "reserved bits above count"}}}},
+    {13, 2, "TIMESTAMP", 3, 9, &SdmaQueue::timestamp, {{{0, 16, 16, "reserved"}}}},
+    {17,
+     1,
+     "GCR",
+     5,
+     10,
+     &SdmaQueue::cacheControl,
+     {{{0, 16, 16, "reserved"},
+       {1, 0, 7, "reserved"},
+       {3, 3, 4, "reserved"},
+       {4, 16, 8, "reserved"},
+       {4, 28, 4, "reserved"}}}},
+};
 
 SdmaQueue::SdmaQueue(uint64_t id, Device &device, QueueHost &host, void *ring, uint64_t ringBytes, uint64_t *readIndex,
                      volatile uint64_t *doorbell)
@@ -68,11 +165,17 @@ void SdmaQueue::run() {
   while (!stopping() && !suspended() && pending()) {
     const uint64_t at = next_.load(std::memory_order_relaxed);
     const uint64_t announced = shared(*doorbell_).load(std::memory_order_acquire);
-    const size_t available = std::min<uint64_t>((announced - at) / sizeof(uint32_t), kMaxWords);
+    if (announced % sizeof(uint32_t) != 0 || announced - at > ringBytes_) {
+      end(fmt::format("SDMA queue {}: the doorbell is {:#x}; expected a multiple of 4 that is at most the ring's {:#x} "
+                      "bytes beyond the read index {:#x}",
+                      id(), announced, ringBytes_, at));
+      return;
+    }
+    const uint64_t available = (announced - at) / sizeof(uint32_t);
     uint32_t words[kMaxWords] = {};
-    for (size_t i = 0; i < available; ++i)
+    for (size_t i = 0; i < std::min<uint64_t>(available, kMaxWords); ++i)
       std::memcpy(&words[i], ring_ + (at + i * sizeof(uint32_t)) % ringBytes_, sizeof(uint32_t));
-    const size_t length = available ? process(words, available) : 0;
+    const uint64_t length = process(words, available);
     if (length == 0)
       return;
     next_.store(at + length * sizeof(uint32_t), std::memory_order_relaxed);
@@ -80,69 +183,48 @@ void SdmaQueue::run() {
   }
 }
 
-size_t SdmaQueue::process(const uint32_t (&words)[kMaxWords], size_t available) {
+uint64_t SdmaQueue::process(const uint32_t (&words)[kMaxWords], uint64_t available) {
   const auto opcode = static_cast<uint8_t>(words[0]);
   const auto subOpcode = static_cast<uint8_t>(words[0] >> 8);
-  auto complete = [&](size_t length) {
-    if (length <= available)
-      return true;
-    unknown(words, "is cut short by the end of what was submitted");
-    return false;
-  };
-  switch (opcode) {
-  case kNop:
-    return 1 + ((words[0] >> 16) & 0x3fff);
-  case kCopy:
-    if (subOpcode == kCopyLinear)
-      return complete(7) && copyLinear(words) ? 7 : 0;
-    if (subOpcode == kCopyLinearRect)
-      return complete(13) && copyRect(words) ? 13 : 0;
-    break;
-  case kFence: {
-    if (!complete(4))
-      return 0;
-    std::byte *at = access(address64(words + 1), sizeof(uint32_t), true, "a fence");
-    if (!at)
-      return 0;
-    shared(*reinterpret_cast<uint32_t *>(at)).store(words[3], std::memory_order_release);
-    host().activity().notify();
-    return 4;
+  constexpr const char *kCutShort = "is cut short by the end of what was submitted";
+  constexpr uint8_t kNop = 0;
+  if (opcode == kNop) { // with any number of words that mean nothing
+    constexpr Field kSubOpcode{0, 8, 8, "sub_op"}, kCount{0, 16, 14, "count"}, kReserved{0, 30, 2, "reserved"};
+    for (const Field &field : {kSubOpcode, kReserved})
+      if (field.get(words)) {
+        refuse(words, fmt::format("NOP: {} is {:#x}; expected 0", field.name, field.get(words)));
+        return 0;
+      }
+    const uint64_t length = 1 + kCount.get(words);
+    return length <= available || refuse(words, kCutShort) ? length : 0;
   }
-  case kTrap:
-    if (!complete(2))
-      return 0;
-    host().signalEvent(words[1] & 0xfffffff);
-    return 2;
-  case kPollRegMem:
-    return complete(6) && pollMemory(words) ? 6 : 0;
-  case kAtomic:
-    return complete(8) && atomic(words) ? 8 : 0;
-  case kConstFill:
-    return complete(5) && fill(words) ? 5 : 0;
-  case kTimestamp: {
-    if (subOpcode != kTimestampGlobal || !complete(3))
-      break;
-    std::byte *at = access(address64(words + 1), sizeof(uint64_t), true, "a timestamp");
-    if (!at)
-      return 0;
-    shared(*reinterpret_cast<uint64_t *>(at)).store(Device::clock(), std::memory_order_release);
-    return 3;
+  const auto format = std::ranges::find_if(kFormats, [&](const Format &known) {
+    return known.opcode == opcode && known.subOpcode == subOpcode && device().target().major >= known.firstMajor;
+  });
+  if (format == std::end(kFormats)) {
+    refuse(words, "is not implemented");
+    return 0;
   }
-  case kGcr: // cache control; there are no caches
-    return complete(5) ? 5 : 0;
-  default:
-    break;
+  static_assert(kMaxWords >= 13);
+  if (format->words > available) {
+    refuse(words, kCutShort);
+    return 0;
   }
-  unknown(words, "is not implemented");
-  return 0;
+  for (const Field &field : format->mustBeZero)
+    if (field.width && field.get(words)) {
+      refuse(words, fmt::format("{}: {} (bits {} to {} of word {}) is {:#x}; only 0 is implemented", format->name,
+                                field.name, field.shift, field.shift + field.width - 1, field.word, field.get(words)));
+      return 0;
+    }
+  return (this->*format->run)(words) ? format->words : 0;
 }
 
 bool SdmaQueue::copyLinear(const uint32_t *words) {
-  if (words[0] >> 16) {
-    unknown(words, "asks for a copy variant that is not implemented");
-    return false;
-  }
-  const uint64_t size = uint64_t{words[1] & 0x3fffff} + 1;
+  const unsigned countBits = copyCountBits(device().target());
+  if (words[1] >> countBits)
+    return refuse(
+        words, fmt::format("COPY_LINEAR: count is {:#x}; {} has {} bits", words[1], device().target().name, countBits));
+  const uint64_t size = uint64_t{words[1]} + 1;
   const std::byte *source = access(address64(words + 3), size, false, "the source of a copy");
   std::byte *target = source ? access(address64(words + 5), size, true, "the destination of a copy") : nullptr;
   if (!target)
@@ -151,30 +233,56 @@ bool SdmaQueue::copyLinear(const uint32_t *words) {
   return true;
 }
 
+bool SdmaQueue::fence(const uint32_t *words) {
+  auto *at = accessValue<uint32_t>(words, address64(words + 1), true, "a fence");
+  if (!at)
+    return false;
+  shared(*at).store(words[3], std::memory_order_release);
+  host().activity().notify();
+  return true;
+}
+
+bool SdmaQueue::trap(const uint32_t *words) {
+  host().signalEvent(words[1]);
+  return true;
+}
+
+bool SdmaQueue::timestamp(const uint32_t *words) {
+  auto *at = accessValue<uint64_t>(words, address64(words + 1), true, "a timestamp");
+  if (!at)
+    return false;
+  shared(*at).store(Device::clock(), std::memory_order_release);
+  return true;
+}
+
+bool SdmaQueue::cacheControl(const uint32_t *) { return true; } // there are no caches
+
 // COPY_LINEAR_RECT: a box of elements of 2^n bytes, with a row and a slice pitch on either side.
 bool SdmaQueue::copyRect(const uint32_t *words) {
   const unsigned shift = words[0] >> 29;
+  constexpr unsigned kLargestElement = 4;
+  if (shift > kLargestElement)
+    return refuse(words, fmt::format("COPY_LINEAR_RECT: element is {}; expected at most {}", shift, kLargestElement));
   struct Side {
     uint64_t base, x, y, z, pitch, slice;
     uint64_t row(uint64_t atY, uint64_t atZ, unsigned elementShift) const {
       return base + ((x + (y + atY) * pitch + (z + atZ) * slice) << elementShift);
     }
   };
+  // All bits but these were checked to be 0.
   auto side = [&](const uint32_t *at) {
-    return Side{address64(at),
-                at[2] & 0x3fff,
-                (at[2] >> 16) & 0x3fff,
-                at[3] & 0x7ff,
-                uint64_t{at[3] >> 13} + 1,
-                uint64_t{at[4] & 0xfffffff} + 1};
+    return Side{address64(at),      at[2] & 0xffff, at[2] >> 16, at[3] & 0x7ff, uint64_t{at[3] >> 13} + 1,
+                uint64_t{at[4]} + 1};
   };
   const Side source = side(words + 1);
   const Side target = side(words + 6);
-  const uint64_t width = uint64_t{words[11] & 0x3fff} + 1;
-  const uint64_t height = uint64_t{(words[11] >> 16) & 0x3fff} + 1;
-  const uint64_t depth = uint64_t{words[12] & 0x7ff} + 1;
+  const uint64_t width = uint64_t{words[11] & 0xffff} + 1;
+  const uint64_t height = uint64_t{words[11] >> 16} + 1;
+  const uint64_t depth = uint64_t{words[12]} + 1;
   for (uint64_t z = 0; z < depth; ++z)
     for (uint64_t y = 0; y < height; ++y) {
+      if (stopping())
+        return false;
       const std::byte *from =
           access(source.row(y, z, shift), width << shift, false, "the source of a rectangular copy");
       std::byte *to =
@@ -190,12 +298,12 @@ bool SdmaQueue::copyRect(const uint32_t *words) {
 // CONST_FILL: the count is in bytes less one, of which a fill by words ignores the two low bits.
 bool SdmaQueue::fill(const uint32_t *words) {
   const unsigned shift = words[0] >> 30;
-  const uint64_t count = words[4] & 0x3fffff;
-  const uint64_t size = ((count >> shift) + 1) << shift;
-  if (shift > 2) {
-    unknown(words, "asks for a fill size that does not exist");
-    return false;
-  }
+  if (shift > 2)
+    return refuse(words, fmt::format("CONST_FILL: fillsize is {}; expected 0, 1 or 2", shift));
+  if (shift < 2 && words[3] >> (8u << shift))
+    return refuse(
+        words, fmt::format("CONST_FILL: data is {:#x}, more than the {} bytes of an element", words[3], 1u << shift));
+  const uint64_t size = ((uint64_t{words[4]} >> shift) + 1) << shift;
   std::byte *target = access(address64(words + 1), size, true, "the destination of a fill");
   if (!target)
     return false;
@@ -205,30 +313,49 @@ bool SdmaQueue::fill(const uint32_t *words) {
 }
 
 bool SdmaQueue::pollMemory(const uint32_t *words) {
-  if (!(words[0] >> 31)) // a register: the HDP flush, which has nothing to flush here
+  constexpr Field kFlush{0, 26, 1, "hdp_flush"}, kFunction{0, 28, 3, "func"}, kMemory{0, 31, 1, "mem_poll"},
+      kRetries{5, 16, 12, "retry_count"};
+  // The HDP flush, which has nothing to flush here, in its two forms: a bit, or a register that ROCr knows.
+  constexpr uint32_t kFlushRegister[] = {0, 0x80000000, 0, 0, 0};
+  if (!kMemory.get(words) && (kFlush.get(words) || std::equal(words + 1, words + 6, kFlushRegister)))
     return true;
-  std::byte *at = access(address64(words + 1), sizeof(uint32_t), false, "a poll");
+  if (!kMemory.get(words))
+    return refuse(words, fmt::format("POLL_REGMEM: register {:#x} is not modelled", address64(words + 1)));
+  if (kFlush.get(words))
+    return refuse(words, "POLL_REGMEM: hdp_flush and mem_poll are both set");
+  constexpr unsigned kNoFunction = 7;
+  const unsigned function = kFunction.get(words);
+  if (function == kNoFunction)
+    return refuse(words, fmt::format("POLL_REGMEM: func is {}; expected 0 to 6", function));
+  if (kRetries.get(words) != kRetryForEver)
+    return refuse(words, fmt::format("POLL_REGMEM: retry_count is {:#x}; only {:#x}, for ever, is implemented",
+                                     kRetries.get(words), kRetryForEver));
+  auto *at = accessValue<uint32_t>(words, address64(words + 1), false, "a poll");
   if (!at)
     return false;
   const uint32_t reference = words[3], mask = words[4];
-  const unsigned function = (words[0] >> 28) & 7;
-  return waitUntil([&] {
-    return holds(shared(*reinterpret_cast<uint32_t *>(at)).load(std::memory_order_acquire) & mask, function, reference);
-  });
+  return waitUntil([&] { return holds(shared(*at).load(std::memory_order_acquire) & mask, function, reference); });
 }
 
 bool SdmaQueue::atomic(const uint32_t *words) {
   const unsigned operation = words[0] >> 25;
-  if (operation != kAtomicAdd64) {
-    unknown(words, "asks for an atomic operation that is not implemented");
-    return false;
-  }
-  std::byte *at = access(address64(words + 1), sizeof(uint64_t), true, "an atomic");
+  if (operation != kAtomicAdd64)
+    return refuse(words,
+                  fmt::format("ATOMIC: operation is {}; only {}, add64, is implemented", operation, kAtomicAdd64));
+  auto *at = accessValue<uint64_t>(words, address64(words + 1), true, "an atomic");
   if (!at)
     return false;
-  shared(*reinterpret_cast<uint64_t *>(at)).fetch_add(address64(words + 3), std::memory_order_acq_rel);
+  shared(*at).fetch_add(address64(words + 3), std::memory_order_acq_rel);
   host().activity().notify();
   return true;
+}
+
+template <typename T> T *SdmaQueue::accessValue(const uint32_t *words, uint64_t address, bool write, const char *what) {
+  if (address % sizeof(T) != 0) {
+    refuse(words, fmt::format("has {} at {:#x}; expected a multiple of {}", what, address, sizeof(T)));
+    return nullptr;
+  }
+  return reinterpret_cast<T *>(access(address, sizeof(T), write, what));
 }
 
 std::byte *SdmaQueue::access(uint64_t address, uint64_t size, bool write, const char *what) {
@@ -256,10 +383,15 @@ std::byte *SdmaQueue::access(uint64_t address, uint64_t size, bool write, const 
   return nullptr;
 }
 
-void SdmaQueue::unknown(const uint32_t *words, const char *why) {
+bool SdmaQueue::refuse(const uint32_t *words, std::string_view why) {
+  end(fmt::format("SDMA queue {}: packet {:#010x} (opcode {}, sub-opcode {}) {}", id(), words[0], words[0] & 0xff,
+                  (words[0] >> 8) & 0xff, why));
+  return false;
+}
+
+void SdmaQueue::end(std::string_view text) {
   failed_.store(true, std::memory_order_release);
-  host().reportFault(fmt::format("SDMA queue {}: packet {:#010x} (opcode {}, sub-opcode {}) {}", id(), words[0],
-                                 words[0] & 0xff, (words[0] >> 8) & 0xff, why));
+  host().reportFault(text);
   host().die("an SDMA queue cannot go on");
 }
 

@@ -1,14 +1,15 @@
 // The SDMA engine: copies, fills and signals from a byte ring, without shaders.
 //
-// The packets are those that ROCr 5 emits on gfx9 (SDMA 4). Every address is checked against the GPU's page table; a
-// packet that we do not know ends the process with its opcode, since whoever waits for it would wait for ever.
+// The packets are those that ROCr emits on gfx9 (SDMA 4). Every address is checked against the GPU's page table; every
+// bit of a packet means something here or must be 0. A packet that asks for anything else ends the process with the
+// packet, the field and its value, since whoever waits for it would wait for ever.
 #pragma once
 
 #include "vgpu/queue/queue.h"
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <string_view>
 
 namespace luthier::vgpu {
 
@@ -27,19 +28,32 @@ private:
   /// Words of the packet at hand, copied out of the ring, which it may wrap around.
   static constexpr size_t kMaxWords = 16;
 
-  /// Runs one packet of at most `available` words; gives its length, or 0 when the queue must stop.
-  size_t process(const uint32_t (&words)[kMaxWords], size_t available);
+  /// Runs the packet in `words`, of which the ring has `available` in all; gives its length in words, or 0 when the
+  /// queue must stop.
+  uint64_t process(const uint32_t (&words)[kMaxWords], uint64_t available);
 
   // Each gives false when the queue must stop.
   bool copyLinear(const uint32_t *words);
   bool copyRect(const uint32_t *words);
   bool fill(const uint32_t *words);
+  bool fence(const uint32_t *words);
+  bool trap(const uint32_t *words);
   bool pollMemory(const uint32_t *words);
   bool atomic(const uint32_t *words);
+  bool timestamp(const uint32_t *words);
+  bool cacheControl(const uint32_t *words);
+
+  struct Format;
+  static const Format kFormats[];
 
   /// The host address of guest memory, or null after reporting a fault.
   std::byte *access(uint64_t address, uint64_t size, bool write, const char *what);
-  void unknown(const uint32_t *words, const char *why);
+  /// The same for a value that is read or written at once, and that must be aligned to its size.
+  template <typename T> T *accessValue(const uint32_t *words, uint64_t address, bool write, const char *what);
+
+  /// Ends the queue, and the process: `why` is what is wrong with the packet. Gives false.
+  bool refuse(const uint32_t *words, std::string_view why);
+  void end(std::string_view text);
 
   const std::byte *const ring_;
   const uint64_t ringBytes_;

@@ -10,8 +10,9 @@ namespace luthier::vgpu {
 
 namespace {
 
-constexpr uint8_t kFormatPm4 = 1;
-constexpr uint8_t kFormatBarrierValue = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+constexpr uint16_t kFormatPm4 = 1;
+constexpr uint32_t kPm4Remaining = 10; ///< words of the packet behind the jump
+constexpr uint16_t kFormatBarrierValue = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
 
 bool holds(int64_t value, uint32_t condition, int64_t reference) {
   switch (condition) {
@@ -30,25 +31,44 @@ bool holds(int64_t value, uint32_t condition, int64_t reference) {
 
 void AqlQueue::vendor(uint64_t index) {
   const Packet &packet = const_cast<Packet &>(slot(index));
-  const auto format = static_cast<uint8_t>(packet.pm4.format);
-  if (format == kFormatBarrierValue) {
+  const uint16_t format = packet.pm4.format; // with the reserved byte behind it
+  if (format == kFormatBarrierValue)
     barrierValue(index);
-  } else if (format == kFormatPm4) {
-    const uint64_t start = Device::clock();
-    Fault fault;
-    if (!runPm4(device(), packet.pm4.jump, std::size(packet.pm4.jump), fault)) {
+  else if (format == kFormatPm4)
+    indirectBuffer(index);
+  else
+    fail(queue_code::kBadVendorPacket, fmt::format("packet {}: unknown AMD packet format {:#x}", index, format));
+}
+
+void AqlQueue::indirectBuffer(uint64_t index) {
+  const auto &packet = const_cast<Packet &>(slot(index)).pm4;
+  const uint64_t start = Device::clock();
+  if (packet.remaining != kPm4Remaining) {
+    fail(queue_code::kBadVendorPacket, fmt::format("packet {}: a PM4 packet with dw_cnt_remain {:#x}; expected {:#x}",
+                                                   index, packet.remaining, kPm4Remaining));
+    return;
+  }
+  for (unsigned n = 0; n < std::size(packet.reserved); ++n)
+    if (!checkReserved(index, "PM4", "reserved", packet.reserved[n]))
+      return;
+  Fault fault;
+  if (!runPm4(device(), packet.jump, fault, [this] { return stopping(); })) {
+    if (fault.kind == Fault::Kind::Memory)
       failMemory(fault);
-    } else if (checkSignal(packet.pm4.completion)) {
-      finishHere(index, packet.pm4.completion, start);
-    }
-  } else {
-    fail(queue_code::kBadVendorPacket, fmt::format("packet {}: unknown AMD packet format {}", index, format));
+    else
+      fail(queue_code::kBadVendorPacket, fmt::format("packet {}: {}", index, fault.text));
+  } else if (checkSignal(packet.completion)) {
+    finishHere(index, packet.completion, start);
   }
 }
 
 void AqlQueue::barrierValue(uint64_t index) {
   const auto &packet = const_cast<Packet &>(slot(index)).barrierValue;
   const uint64_t start = Device::clock();
+  for (const uint64_t reserved :
+       {uint64_t{packet.reserved0}, uint64_t{packet.reserved1}, packet.reserved2, packet.reserved3})
+    if (!checkReserved(index, "barrier-value", "reserved", reserved))
+      return;
   if (packet.cond > HSA_SIGNAL_CONDITION_GTE) {
     fail(queue_code::kBadVendorPacket, fmt::format("packet {}: unknown signal condition {}", index, packet.cond));
     return;

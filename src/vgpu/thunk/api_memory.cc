@@ -48,10 +48,18 @@ HSAKMT_STATUS hsaKmtMapMemoryToGPU(void *address, HSAuint64 size, HSAuint64 *alt
   return address ? Driver::get().memory.mapToAll(address, size, alternate) : HSAKMT_STATUS_ERROR;
 }
 
-HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *address, HSAuint64 size, HSAuint64 *alternate, HsaMemMapFlags,
+HSAKMT_STATUS hsaKmtMapMemoryToGPUNodes(void *address, HSAuint64 size, HSAuint64 *alternate, HsaMemMapFlags flags,
                                         HSAuint64 count, HSAuint32 *nodes) {
   if (!address || !nodes)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  // The others are hints.
+  if (flags.ui32.Probe || flags.ui32.Reserved1 || flags.ui32.Reserved) {
+    luthier::log::error(
+        "vgpu: hsaKmtMapMemoryToGPUNodes: the flags {:#x} have Probe or reserved bits set, which is not "
+        "supported",
+        flags.Value);
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  }
   return Driver::get().memory.mapToNodes(address, size, {nodes, count}, alternate);
 }
 

@@ -5,16 +5,30 @@
 
 using luthier::vgpu::Driver;
 
-extern "C" {
+namespace {
 
-HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32, HSA_QUEUE_PRIORITY, void *ring,
-                                HSAuint64 bytes, HsaEvent *, HsaQueueResource *resource) {
-  return Driver::get().queues->create(node, type, ring, bytes, resource);
+/// Without effect: every queue has a thread of its own.
+bool validPriority(HSA_QUEUE_PRIORITY priority) {
+  return priority >= HSA_QUEUE_PRIORITY_MINIMUM && priority <= HSA_QUEUE_PRIORITY_MAXIMUM;
 }
 
-HSAKMT_STATUS hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY, void *, HSAuint64,
-                                HsaEvent *) {
-  return Driver::get().queues->update(id, percentage);
+} // namespace
+
+extern "C" {
+
+// The event is what the original thunk does not look at either.
+HSAKMT_STATUS hsaKmtCreateQueue(HSAuint32 node, HSA_QUEUE_TYPE type, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority,
+                                void *ring, HSAuint64 bytes, HsaEvent *, HsaQueueResource *resource) {
+  if (!validPriority(priority))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return Driver::get().queues->create(node, type, percentage, ring, bytes, resource);
+}
+
+HSAKMT_STATUS hsaKmtUpdateQueue(HSA_QUEUEID id, HSAuint32 percentage, HSA_QUEUE_PRIORITY priority, void *ring,
+                                HSAuint64 bytes, HsaEvent *) {
+  if (!validPriority(priority))
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return Driver::get().queues->update(id, percentage, ring, bytes);
 }
 
 HSAKMT_STATUS hsaKmtDestroyQueue(HSA_QUEUEID id) { return Driver::get().queues->destroy(id); }

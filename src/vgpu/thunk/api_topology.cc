@@ -118,7 +118,9 @@ HSAKMT_STATUS hsaKmtGetXNACKMode(HSAint32 *enabled) {
 }
 
 HSAKMT_STATUS hsaKmtSetXNACKMode(HSAint32 enable) {
-  return enable == 1 ? HSAKMT_STATUS_NOT_SUPPORTED : HSAKMT_STATUS_SUCCESS;
+  if (enable != 0 && enable != 1)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  return enable ? HSAKMT_STATUS_NOT_SUPPORTED : HSAKMT_STATUS_SUCCESS;
 }
 
 // The list of loaded code objects is kept for kernel names. NOT_SUPPORTED tells ROCr that there is no debugger

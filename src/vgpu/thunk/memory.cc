@@ -1,5 +1,7 @@
 #include "vgpu/thunk/memory.h"
 
+#include "support/log.h"
+
 #include <algorithm>
 #include <sys/mman.h>
 
@@ -23,6 +25,16 @@ uint64_t pageSizeOf(HsaMemFlags flags) {
   default:
     return kPage;
   }
+}
+
+/// Whether all that a caller asks for can be had. Caching, placement and granularity make no difference here.
+bool checkFlags(const char *function, HsaMemFlags flags) {
+  if (flags.ui32.ReadOnly)
+    log::error("vgpu: {}: ReadOnly in the flags {:#x} is not supported", function, flags.Value);
+  if (flags.ui32.Reserved)
+    log::error("vgpu: {}: reserved bits in the flags {:#x} are {:#x}; expected 0", function, flags.Value,
+               static_cast<uint32_t>(flags.ui32.Reserved));
+  return !flags.ui32.ReadOnly && !flags.ui32.Reserved;
 }
 
 } // namespace
@@ -91,6 +103,8 @@ HSAKMT_STATUS MemoryManager::allocate(uint32_t node, uint64_t size, HsaMemFlags 
   if (!address || size == 0 || size % pageSizeOf(flags) != 0 || (flags.ui32.FixedAddress && !*address))
     return HSAKMT_STATUS_INVALID_PARAMETER;
   if (flags.ui32.GDSMemory || (flags.ui32.Scratch && node == 0))
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  if (!checkFlags("hsaKmtAllocMemory", flags))
     return HSAKMT_STATUS_NOT_SUPPORTED;
   const uint64_t fixedAddress = flags.ui32.FixedAddress ? reinterpret_cast<uint64_t>(*address) : 0;
   *address = nullptr;
@@ -203,6 +217,10 @@ HSAKMT_STATUS MemoryManager::registerUser(void *pointer, uint64_t size, HsaMemFl
   DeviceMask mask;
   if (!address || size == 0 || !maskOf(nodes, mask))
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (address >= AddressSpace::kEnd || size > AddressSpace::kEnd - address)
+    return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (!checkFlags("hsaKmtRegisterMemory", flags))
+    return HSAKMT_STATUS_NOT_SUPPORTED;
   if (gpuBytes_.empty())
     return HSAKMT_STATUS_ERROR;
   std::lock_guard lock(mutex_);

@@ -1,9 +1,12 @@
 #include "vgpu/thunk/queues.h"
 
+#include "support/log.h"
 #include "vgpu/queue/aql.h"
 #include "vgpu/queue/sdma.h"
+#include "vgpu/wave/global_wave_sync.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 
 namespace luthier::vgpu {
@@ -17,11 +20,11 @@ QueueTable::~QueueTable() {
     poller_.remove(entry->queue.get());
 }
 
-HSAKMT_STATUS QueueTable::create(uint32_t node, HSA_QUEUE_TYPE type, void *ring, uint64_t ringBytes,
-                                 HsaQueueResource *resource) {
+HSAKMT_STATUS QueueTable::create(uint32_t node, HSA_QUEUE_TYPE type, uint32_t percentage, void *ring,
+                                 uint64_t ringBytes, HsaQueueResource *resource) {
   if (node == 0 || node > devices_.size())
     return HSAKMT_STATUS_INVALID_NODE_UNIT;
-  if (!ring || !resource || ringBytes == 0)
+  if (!ring || !resource || percentage > 100 || !std::has_single_bit(ringBytes))
     return HSAKMT_STATUS_INVALID_PARAMETER;
   const bool aql = type == HSA_QUEUE_COMPUTE_AQL;
   if (!aql && type != HSA_QUEUE_SDMA && type != HSA_QUEUE_SDMA_XGMI)
@@ -30,6 +33,8 @@ HSAKMT_STATUS QueueTable::create(uint32_t node, HSA_QUEUE_TYPE type, void *ring,
     return HSAKMT_STATUS_INVALID_PARAMETER;
 
   auto entry = std::make_shared<Entry>();
+  entry->ring = ring;
+  entry->ringBytes = ringBytes;
   entry->gpu = node - 1;
   Device &device = *devices_[entry->gpu];
   std::lock_guard lock(mutex_);
@@ -43,7 +48,9 @@ HSAKMT_STATUS QueueTable::create(uint32_t node, HSA_QUEUE_TYPE type, void *ring,
   if (aql) {
     *doorbell = ~0ull; // "the packet before the first"
     auto *queue = reinterpret_cast<amd_queue_t *>(resource->QueueRptrValue - offsetof(amd_queue_t, read_dispatch_id));
-    if (queue->hsa_queue.size == 0 || (queue->hsa_queue.size & (queue->hsa_queue.size - 1)) != 0)
+    constexpr uint64_t kPacketBytes = 64;
+    if (!std::has_single_bit(queue->hsa_queue.size) || queue->hsa_queue.base_address != ring ||
+        queue->hsa_queue.size > ringBytes / kPacketBytes)
       return HSAKMT_STATUS_INVALID_PARAMETER;
     entry->queue = std::make_unique<AqlQueue>(id, device, host_, queue);
   } else {
@@ -55,6 +62,7 @@ HSAKMT_STATUS QueueTable::create(uint32_t node, HSA_QUEUE_TYPE type, void *ring,
   *free = true;
   resource->QueueId = id;
   resource->Queue_DoorBell_aql = doorbell;
+  entry->queue->suspend(percentage == 0);
   entry->queue->start();
   poller_.add(entry->queue.get());
   queues_.emplace(id, std::move(entry));
@@ -84,10 +92,16 @@ HSAKMT_STATUS QueueTable::destroy(HSA_QUEUEID id) {
   return HSAKMT_STATUS_SUCCESS;
 }
 
-HSAKMT_STATUS QueueTable::update(HSA_QUEUEID id, uint32_t percentage) {
+HSAKMT_STATUS QueueTable::update(HSA_QUEUEID id, uint32_t percentage, const void *ring, uint64_t ringBytes) {
   std::shared_ptr<Entry> entry = find(id);
   if (!entry || percentage > 100)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (ring != entry->ring || ringBytes != entry->ringBytes) {
+    log::error("vgpu: hsaKmtUpdateQueue: another ring ({}, {:#x} bytes) for queue {}, which has {} with {:#x} bytes; "
+               "that is not supported",
+               ring, ringBytes, id, entry->ring, entry->ringBytes);
+    return HSAKMT_STATUS_NOT_SUPPORTED;
+  }
   entry->queue->suspend(percentage == 0);
   return HSAKMT_STATUS_SUCCESS;
 }
@@ -103,6 +117,8 @@ HSAKMT_STATUS QueueTable::allocateGws(HSA_QUEUEID id, uint32_t count, uint32_t *
   std::shared_ptr<Entry> entry = find(id);
   if (!entry)
     return HSAKMT_STATUS_INVALID_PARAMETER;
+  if (count > GlobalWaveSync::kResources)
+    return HSAKMT_STATUS_OUT_OF_RESOURCES;
   std::lock_guard lock(mutex_);
   if (count != 0 && entry->hasGws)
     return HSAKMT_STATUS_OUT_OF_RESOURCES;

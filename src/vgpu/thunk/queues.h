@@ -26,15 +26,20 @@ public:
   static constexpr size_t kDoorbells = 1024;
   static constexpr uint64_t kDoorbellBytes = kDoorbells * sizeof(uint64_t);
 
-  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, void *ring, uint64_t ringBytes, HsaQueueResource *resource);
+  /// A queue runs packets unless its `percentage` of the GPU is 0.
+  HSAKMT_STATUS create(uint32_t node, HSA_QUEUE_TYPE type, uint32_t percentage, void *ring, uint64_t ringBytes,
+                       HsaQueueResource *resource);
   HSAKMT_STATUS destroy(HSA_QUEUEID id);
-  HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage);
+  /// The ring must be the one that the queue was created with.
+  HSAKMT_STATUS update(HSA_QUEUEID id, uint32_t percentage, const void *ring, uint64_t ringBytes);
   HSAKMT_STATUS setCuMask(HSA_QUEUEID id, uint32_t bits, const uint32_t *mask);
   HSAKMT_STATUS allocateGws(HSA_QUEUEID id, uint32_t count, uint32_t *first);
 
 private:
   struct Entry {
     std::unique_ptr<Queue> queue;
+    const void *ring = nullptr;
+    uint64_t ringBytes = 0;
     size_t gpu = 0;
     size_t doorbell = 0;
     uint64_t sdmaRead = 0;

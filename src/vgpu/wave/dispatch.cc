@@ -43,7 +43,9 @@ Dispatch::Dispatch(Device &device, const Launch &launch, OnDone onDone)
   groupCount_ = 1;
   uint32_t items = 1;
   for (unsigned d = 0; d < 3; ++d) {
-    groups_[d] = launch.workgroup[d] ? (launch.grid[d] + launch.workgroup[d] - 1) / launch.workgroup[d] : 0;
+    groups_[d] = launch.workgroup[d]
+                     ? static_cast<uint32_t>((uint64_t{launch.grid[d]} + launch.workgroup[d] - 1) / launch.workgroup[d])
+                     : 0;
     groupCount_ *= groups_[d];
     items *= launch.workgroup[d];
   }

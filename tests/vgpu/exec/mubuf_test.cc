@@ -76,6 +76,20 @@ TEST(Mubuf, StoresOfConsecutiveAndScatteredLanes) {
       }
 }
 
+TEST(Mubuf, ResourcesThatAreNoBuffers) {
+  for (const char *text : {"buffer_load_dword v1, off, s[8:11], 0", "buffer_store_dword v1, off, s[8:11], 0",
+                           "buffer_atomic_add v1, off, s[8:11], 0",
+                           "tbuffer_load_format_x v1, off, s[8:11], 0 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_UINT]"})
+    for (const unsigned bit : {24u, 25u, 26u, 28u, 29u, 30u, 31u}) {
+      ExecTest t;
+      setResource(t, 8, {.base = t.buffer(randomBytes(256, 3))});
+      t.s(11) |= 1u << bit;
+      EXPECT_FALSE(t.run(text)) << text << ", bit " << bit;
+      EXPECT_EQ(t.fault().kind, Fault::Kind::IllegalInstruction) << text << ", bit " << bit;
+      EXPECT_NE(t.fault().text.find("TYPE (bits 31:30)"), std::string::npos) << t.fault().text;
+    }
+}
+
 TEST(Mubuf, RawBoundsAreCheckedPerDword) {
   ExecTest t;
   std::vector<uint32_t> data(64, 9);

@@ -219,6 +219,21 @@ TEST_F(AqlErrors, illegalInstruction) {
   expectCode(queue_code::kIllegalInstruction);
 }
 
+// Rounded up to whole workgroups, the grid has more work-items than 32 bits can count.
+TEST_F(AqlErrors, largestGridRunsAtAll) {
+  submit(kernel(makeKernel({0xffffffff, 0xffffffff}), nullptr, 0xffffffff), HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kIllegalInstruction);
+}
+
+TEST_F(AqlErrors, gridBeyond64Bits) {
+  auto packet = kernel(endpgm, nullptr, 0xffffffff);
+  packet.setup = 3;
+  packet.grid_size_y = packet.grid_size_z = 0xffffffff;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kBadCode);
+  EXPECT_NE(host.reports.find("more than 2^64 work-items"), std::string::npos) << host.reports;
+}
+
 TEST_F(AqlErrors, badDimensions) {
   submit(kernel(endpgm, nullptr, 0), HSA_PACKET_TYPE_KERNEL_DISPATCH);
   expectCode(queue_code::kBadDimensions);
@@ -255,6 +270,109 @@ TEST_F(AqlErrors, unknownVendorPacket) {
   expectCode(queue_code::kBadVendorPacket);
 }
 
+TEST_F(AqlErrors, reservedBitsOfTheHeader) {
+  submit(kernel(endpgm), HSA_PACKET_TYPE_KERNEL_DISPATCH | 1 << 14);
+  expectCode(queue_code::kBadPacket);
+  EXPECT_NE(host.reports.find("header 0x4002"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlErrors, fenceScopeThatDoesNotExist) {
+  submit(kernel(endpgm), HSA_PACKET_TYPE_KERNEL_DISPATCH | 3 << HSA_PACKET_HEADER_ACQUIRE_FENCE_SCOPE);
+  expectCode(queue_code::kBadPacket);
+  EXPECT_NE(host.reports.find("acquire fence scope"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlErrors, reservedBitsOfSetup) {
+  auto packet = kernel(endpgm);
+  packet.setup |= 1 << 7;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kBadPacket);
+  EXPECT_NE(host.reports.find("setup's reserved part of a kernel dispatch packet is 0x20"), std::string::npos)
+      << host.reports;
+}
+
+TEST_F(AqlErrors, reservedFieldsOfADispatch) {
+  auto packet = kernel(endpgm);
+  packet.reserved0 = 5;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kBadPacket);
+}
+
+// ROCm's profilers put a correlation id there.
+TEST_F(Aql, reserved2OfADispatchIsAnybodys) {
+  amd_signal_t *done = makeSignal(1);
+  auto packet = kernel(endpgm, done);
+  packet.reserved2 = 0x123456789a;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  EXPECT_TRUE(eventually([&] { return value(done) == 0; }));
+}
+
+TEST_F(AqlErrors, sizesInDimensionsThatTheGridDoesNotHave) {
+  auto packet = kernel(endpgm);
+  packet.grid_size_z = 4;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kBadDimensions);
+  EXPECT_NE(host.reports.find("1 dimensions, but a grid of 64x1x4"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlErrors, reservedFieldsOfABarrier) {
+  hsa_barrier_and_packet_t packet{};
+  packet.reserved1 = 1;
+  submit(packet, HSA_PACKET_TYPE_BARRIER_AND);
+  expectCode(queue_code::kBadPacket);
+  EXPECT_NE(host.reports.find("reserved1 of a barrier-AND packet is 0x1"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlErrors, reservedByteOfAVendorPacket) {
+  hsa_amd_barrier_value_packet_t packet{};
+  packet.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  packet.header.reserved = 1;
+  submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+  expectCode(queue_code::kBadVendorPacket);
+}
+
+TEST_F(AqlErrors, reservedFieldsOfABarrierValue) {
+  hsa_amd_barrier_value_packet_t packet{};
+  packet.header.AmdFormat = HSA_AMD_PACKET_TYPE_BARRIER_VALUE;
+  packet.reserved3 = 1;
+  submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+  expectCode(queue_code::kBadPacket);
+}
+
+// A PM4 packet: format 1, a jump of four words, the count of words behind it.
+struct AqlPm4 : AqlErrors {
+  struct Packet {
+    uint16_t header = 0, format = 1;
+    uint32_t jump[4] = {0xc0021000, 0, 0, 0}; // NOP
+    uint32_t remaining = 10;
+    uint32_t reserved[8] = {};
+    hsa_signal_t completion = {};
+  };
+};
+
+TEST_F(AqlPm4, runs) {
+  amd_signal_t *done = makeSignal(1);
+  Packet packet;
+  packet.completion = handle(done);
+  submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+  EXPECT_TRUE(eventually([&] { return value(done) == 0; }));
+}
+
+TEST_F(AqlPm4, unknownCommand) {
+  Packet packet;
+  packet.jump[0] = 0xc0023700; // WRITE_DATA
+  submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+  expectCode(queue_code::kBadVendorPacket);
+  EXPECT_NE(host.reports.find("opcode 0x37"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlPm4, wrongCountOfWords) {
+  Packet packet;
+  packet.remaining = 11;
+  submit(packet, HSA_PACKET_TYPE_VENDOR_SPECIFIC);
+  expectCode(queue_code::kBadVendorPacket);
+}
+
 TEST_F(AqlErrors, signalThatIsNotMapped) {
   amd_signal_t stray{};
   submit(kernel(endpgm, &stray), HSA_PACKET_TYPE_KERNEL_DISPATCH);
@@ -265,6 +383,39 @@ TEST_F(AqlErrors, signalThatIsNotMapped) {
 TEST_F(AqlErrors, nobodyListens) {
   submit(kernel(0), HSA_PACKET_TYPE_KERNEL_DISPATCH);
   EXPECT_TRUE(eventually([&] { return host.locked([](auto &h) { return !h.deaths.empty(); }); }));
+}
+
+TEST_F(AqlErrors, reservedBitsOfTheScratchSize) {
+  auto packet = kernel(endpgm);
+  packet.private_segment_size = 4;
+  amdQueue->scratch_wave64_lane_byte_size = 4;
+  amdQueue->compute_tmpring_size = 1 | 1 << 12 | 1 << 25;
+  submit(packet, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  expectCode(queue_code::kBadPacket);
+  EXPECT_NE(host.reports.find("compute_tmpring_size of the queue is 0x2001001"), std::string::npos) << host.reports;
+}
+
+TEST_F(AqlErrors, kernelDescriptorsThatAskForMore) {
+  struct Case {
+    size_t offset;
+    uint32_t word;
+    const char *part;
+  };
+  for (const Case &c : {Case{48, 1u << 20, "COMPUTE_PGM_RSRC1"}, // PRIV
+                        {48, 1u << 31, "COMPUTE_PGM_RSRC1"},     // of gfx10
+                        {52, 1u << 24, "COMPUTE_PGM_RSRC2"},     // a floating-point exception
+                        {44, 1u << 8, "COMPUTE_PGM_RSRC3"},
+                        {56, 1u << 7, "KERNEL_CODE_PROPERTIES"}, // grid counts in SGPRs
+                        {16, 258, "not a multiple of 4"}}) {
+    const uint64_t object = makeKernel({kEndpgm, kEndpgm, kEndpgm});
+    std::memcpy(reinterpret_cast<char *>(object) + c.offset, &c.word, 4);
+    Launch launch;
+    launch.kernelObject = object;
+    launch.workgroup = {64, 1, 1};
+    const auto dispatch = device.prepare(launch, {});
+    EXPECT_EQ(dispatch->fault().kind, Fault::Kind::BadLaunch) << c.part;
+    EXPECT_NE(dispatch->fault().text.find(c.part), std::string::npos) << dispatch->fault().text;
+  }
 }
 
 // The runtime's side of dynamic scratch.

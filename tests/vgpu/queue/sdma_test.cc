@@ -2,6 +2,7 @@
 
 #include "fixture.h"
 
+#include <bit>
 #include <numeric>
 
 namespace luthier::vgpu {
@@ -141,6 +142,103 @@ TEST_F(Sdma, unknownPacketsEndTheProcess) {
   submit({0x7f});
   ASSERT_TRUE(eventually([&] { return host.locked([](auto &h) { return !h.deaths.empty(); }); }));
   EXPECT_NE(host.reports.find("opcode 127"), std::string::npos) << host.reports;
+}
+
+// More than the 22 bits of SDMA 4.0: one packet, all of it.
+TEST_F(Sdma, gfx90aCountsIn30Bits) {
+  constexpr uint32_t kSize = (1u << 22) + 4096;
+  auto *source = make<uint8_t>(kSize), *target = make<uint8_t>(kSize);
+  std::iota(source, source + kSize, 0);
+  submit(copy(at(target), at(source), kSize));
+  ASSERT_TRUE(drained());
+  EXPECT_EQ(std::memcmp(target, source, kSize), 0);
+}
+
+/// The queue refuses `words` with a message that has all of `parts`.
+struct SdmaRefuses : Sdma {
+  void expectRefused(std::vector<uint32_t> words, std::initializer_list<const char *> parts) {
+    host.locked([](auto &h) {
+      h.reports.clear();
+      h.deaths.clear();
+    });
+    TearDown();
+    indices[0] = indices[1] = written = 0;
+    queue = std::make_unique<SdmaQueue>(1, device, host, ring, kRingBytes, &indices[0], &indices[1]);
+    SetUp();
+    submit(std::move(words));
+    ASSERT_TRUE(eventually([&] { return host.locked([](auto &h) { return !h.deaths.empty(); }); })) << *parts.begin();
+    const std::string report = host.locked([](auto &h) { return h.reports; });
+    for (const char *part : parts)
+      EXPECT_NE(report.find(part), std::string::npos) << part << " is not in: " << report;
+    EXPECT_EQ(readIndex(), 0u);
+  }
+};
+
+TEST_F(SdmaRefuses, bitsWithoutAMeaning) {
+  auto *memory = make<uint64_t>(512);
+  const uint64_t address = at(memory);
+  struct Packet {
+    const char *name;
+    std::vector<uint32_t> words;
+    /// By word: bits that must be 0.
+    std::vector<std::pair<size_t, uint32_t>> zero;
+  };
+  const uint32_t lo = low(address), hi = high(address);
+  const Packet packets[] = {
+      {"COPY_LINEAR", copy(address + 64, address, 8), {{0, 0xffff0000}, {1, 0xc0000000}, {2, 0xffffffff}}},
+      {"COPY_LINEAR_RECT",
+       {1 | 4u << 8 | 2u << 29, lo, hi, 0, 0, 0, lo, hi, 0, 0, 0, 0, 0},
+       {{0, 0x1fff0000},
+        {3, 0xc000c000},
+        {4, 0x1800},
+        {5, 0xf0000000},
+        {8, 0xc000c000},
+        {9, 0x1800},
+        {10, 0xf0000000},
+        {11, 0xc000c000},
+        {12, 0xfffff800}}},
+      {"FENCE", {5, lo, hi, 1}, {{0, 0xfcb00000}}},
+      {"TRAP", {6, 1}, {{0, 0xffff0000}, {1, 0xf0000000}}},
+      {"POLL_REGMEM", {8 | 3u << 28 | 1u << 31, lo, hi, 0, ~0u, 4 | 0xfffu << 16}, {{0, 0x0fff0000}, {5, 0xf0000000}}},
+      {"ATOMIC", {10 | 47u << 25, lo, hi, 1, 0, 0, 0, 0}, {{0, 0x01ff0000}, {7, 0xffffe000}}},
+      {"CONST_FILL", {11 | 2u << 30, lo, hi, 7, 60}, {{0, 0x3fff0000}, {4, 0xffc00000}}},
+      {"TIMESTAMP", {13 | 2u << 8, lo, hi}, {{0, 0xffff0000}}},
+      {"NOP", {0}, {{0, 0xc000ff00}}},
+  };
+  for (const Packet &packet : packets)
+    for (const auto &[word, mask] : packet.zero)
+      for (uint32_t rest = mask; rest; rest &= rest - 1) {
+        std::vector<uint32_t> words = packet.words;
+        words[word] |= rest & -rest;
+        expectRefused(words, {packet.name});
+        ASSERT_FALSE(HasFailure()) << packet.name << ", word " << word << ", bit " << std::countr_zero(rest);
+      }
+}
+
+TEST_F(SdmaRefuses, valuesWithoutAMeaning) {
+  auto *memory = make<uint64_t>(512);
+  const uint64_t address = at(memory);
+  const uint32_t lo = low(address), hi = high(address);
+  expectRefused(copy(address, address, 1u << 31), {"COPY_LINEAR", "count is 0x7fffffff", "gfx90a has 30 bits"});
+  expectRefused({1 | 4u << 8 | 5u << 29, lo, hi, 0, 0, 0, lo, hi, 0, 0, 0, 0, 0}, {"element is 5"});
+  expectRefused({11 | 3u << 30, lo, hi, 7, 60}, {"fillsize is 3"});
+  expectRefused({11, lo, hi, 0x100, 60}, {"data is 0x100"});
+  expectRefused({8 | 7u << 28 | 1u << 31, lo, hi, 0, ~0u, 4 | 0xfffu << 16}, {"func is 7"});
+  expectRefused({8 | 3u << 28 | 1u << 31, lo, hi, 0, ~0u, 4 | 7u << 16}, {"retry_count is 0x7"});
+  expectRefused({8 | 3u << 28, 0x1234, 0, 0, ~0u, 4 | 0xfffu << 16}, {"register 0x1234"});
+  expectRefused({10 | 32u << 25, lo, hi, 1, 0, 0, 0, 0}, {"operation is 32"});
+  expectRefused({17 | 1u << 8, 0, 0, 0, 0}, {"opcode 17"}); // of gfx10
+  expectRefused({5 | 1u << 8, lo, hi, 1}, {"sub-opcode 1"});
+  expectRefused({5, lo | 2, hi, 1}, {"a fence", "multiple of 4"});
+  expectRefused({10 | 47u << 25, lo | 4, hi, 1, 0, 0, 0, 0}, {"an atomic", "multiple of 8"});
+  expectRefused({1, 7, 0}, {"cut short"});
+  expectRefused({3u << 16}, {"cut short"}); // a NOP of 4 words
+}
+
+TEST_F(Sdma, doorbellThatNoRingCanHave) {
+  shared(indices[1]).store(kRingBytes + 4);
+  ASSERT_TRUE(eventually([&] { return host.locked([](auto &h) { return !h.deaths.empty(); }); }));
+  EXPECT_NE(host.reports.find("the doorbell is 0x1004"), std::string::npos) << host.reports;
 }
 
 TEST_F(Sdma, destroyEndsAPoll) {

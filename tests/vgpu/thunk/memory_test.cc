@@ -220,5 +220,28 @@ TEST_F(Memory, queryAndUserData) {
   EXPECT_EQ(info.Type, HSA_POINTER_UNKNOWN);
 }
 
+TEST_F(Memory, flagsThatCannotBeHadAreRefused) {
+  for (const uint32_t extra : {1u << 3 /* ReadOnly */, 1u << 18, 1u << 31}) {
+    HsaMemFlags asked = flags(false);
+    asked.Value |= extra;
+    void *address = nullptr;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(memory.allocate(0, kPage, asked, &address), HSAKMT_STATUS_NOT_SUPPORTED) << extra;
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("hsaKmtAllocMemory"), std::string::npos);
+    alignas(4096) static char own[4096];
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(memory.registerUser(own, sizeof own, asked, {}), HSAKMT_STATUS_NOT_SUPPORTED) << extra;
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("hsaKmtRegisterMemory"), std::string::npos);
+  }
+}
+
+// Page tables have 48 bits; what is above must not become something below.
+TEST_F(Memory, addressesThatNobodyHas) {
+  const uint64_t high = 1ull << 48 | 0x10000;
+  EXPECT_EQ(memory.registerUser(pointer(high), kPage, flags(false), {}), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_EQ(memory.registerUser(pointer(0x10000), 1ull << 48, flags(false), {}), HSAKMT_STATUS_INVALID_PARAMETER);
+  EXPECT_FALSE(space.allows(0x10000, 1, 1));
+}
+
 } // namespace
 } // namespace luthier::vgpu
