@@ -5,9 +5,9 @@
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-/// Bits of a V#'s last dword that ask for something else than a buffer: TYPE, and those that are reserved. (Without effect
-/// here: CACHE_SWIZZLE of the second dword, NV, and USER_VM_ENABLE and USER_VM_MODE, where ROCr's scratch resource has
-/// what was ELEMENT_SIZE in gfx8.)
+/// Bits of a V#'s last dword that ask for something else than a buffer: TYPE, and those that are reserved. (Without
+/// effect here: CACHE_SWIZZLE of the second dword, NV, and USER_VM_ENABLE and USER_VM_MODE, where ROCr's scratch
+/// resource has what was ELEMENT_SIZE in gfx8.)
 inline constexpr u32 kNotABuffer = 3u << 30 | 3u << 28 | 7u << 24;
 inline constexpr const char *kNotABufferText =
     "has a resource whose last dword has TYPE (bits 31:30) or reserved bits (29:28, 26:24) set, which is not "
