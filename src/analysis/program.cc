@@ -58,15 +58,17 @@ std::optional<uint64_t> behindEnd(const object::CodeObject &object, const Instr 
     return {};
   if (trap || last.is(Property::Call))
     return starts(address) ? std::optional(address) : std::nullopt;
-  while (!object.functionAt(address)) {
+  constexpr uint64_t kMostFiller = 4096; // no function is aligned to more, and files must not make this take long
+  for (; address < last.end() + kMostFiller; address += sizeof(uint32_t)) {
+    if (object.functionAt(address))
+      return address;
     const Filler filler = fillerAt(object, address);
     if (filler == Filler::Stop)
       return {};
     if (filler == Filler::None)
-      return last.end(); // code that no symbol names
-    address += sizeof(uint32_t);
+      break;
   }
-  return address;
+  return last.end(); // code that no symbol names
 }
 
 } // namespace

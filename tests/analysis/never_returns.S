@@ -127,6 +127,11 @@ finish unnamed_code_follows
   v_mov_b32 v2, v3
   s_endpgm
 
+kernel too_many_nops_follow
+  v_mov_b32 v1, v0
+finish too_many_nops_follow
+  .fill 2000, 4, 0xbf800000
+
 kernel ends_in_conditional
   v_mov_b32 v1, v0
   s_cbranch_scc0 ends_in_conditional
@@ -153,5 +158,6 @@ descriptor ends_in_trap
 descriptor ends_in_nops
 descriptor behind_nops
 descriptor unnamed_code_follows
+descriptor too_many_nops_follow
 descriptor ends_in_conditional
 descriptor ends_in_nothing
