@@ -2,7 +2,7 @@
 # Usage: scripts/fuzz.sh [TARGET] [SECONDS]
 #
 # Runs the fuzzers of tests/fuzz under AddressSanitizer and UndefinedBehaviorSanitizer: TARGET (elf, bundle, compressed, msgpack,
-# descriptor, target_id, hostcall) or all of them one after the other, each for SECONDS (default: 300). What they learn stays in the build
+# descriptor, target_id, hostcall, aql, pm4, sdma) or all of them one after the other, each for SECONDS (default: 300). What they learn stays in the build
 # folder (tests/fuzz/corpus) for the next run. An input that does harm is written to tests/fuzz/crash-* and named; the script
 # then ends with 1.
 #
@@ -10,7 +10,7 @@
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
-all=(elf bundle compressed msgpack descriptor target_id hostcall)
+all=(elf bundle compressed msgpack descriptor target_id hostcall aql pm4 sdma)
 case ${1:-} in
 -h | --help) printHelp && exit ;;
 esac
