@@ -40,7 +40,7 @@ for program in programs:
         failures.append(f"{name} ends with {done.returncode}: {done.stdout}{done.stderr}")
     if others(done.stderr) and others(done.stderr) != others(run(luthier, gpus, command, LUTHIER_VGPU_TRANSLATE="0").stderr):
         failures.append(f"{name} says only when translated: {others(done.stderr)}")
-    kernels = re.findall(r"^luthier: +(translated|interpreted): (\S+): launches (\d+)[^:]*(?:: (.*))?$", done.stderr, re.M)
+    kernels = re.findall(r"^luthier: +(translated|interpreted): (\S+): launches (\d+)[^:\n]*(?:: (.*))?$", done.stderr, re.M)
     print(f"{name}: {len(kernels)} kernels, {sum(k[0] == 'translated' for k in kernels)} translated")
     totals["programs"] += 1
     for how, kernel, launches, why in kernels:

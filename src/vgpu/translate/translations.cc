@@ -62,7 +62,7 @@ std::vector<const Inst *> straightRun(const Inst *entry, std::string &why) {
     }
     if (!isPlain(*inst)) {
       why = inst->row ? fmt::format("{}, with modifiers or special operands", inst->row->mnemonic)
-                      : std::string("an instruction that cannot be decoded");
+                      : std::string("code across a boundary of 64 KiB, or that cannot be decoded");
       return {};
     }
     run.push_back(inst);
