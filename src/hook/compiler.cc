@@ -69,7 +69,7 @@ struct FragmentCompiler::Impl {
 };
 
 FragmentCompiler::FragmentCompiler(Options options)
-    : impl_(new Impl{.disk = Cache(options.cache), .mutex = {}, .known = {}, .statistics = {}}) {}
+    : impl_(new Impl{.disk = Cache(std::move(options.cache)), .mutex = {}, .known = {}, .statistics = {}}) {}
 FragmentCompiler::~FragmentCompiler() = default;
 
 Result<std::shared_ptr<const Fragment>> FragmentCompiler::compile(const std::shared_ptr<const HookModule> &module,
