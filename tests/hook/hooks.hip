@@ -7,7 +7,6 @@ LUTHIER_DEVICE uint32_t initialized[3] = {7, 8, 9};
 LUTHIER_DEVICE float sum;
 __device__ uint32_t plain;
 __constant__ uint32_t table[4] = {10, 20, 30, 40};
-LUTHIER_DEVICE uint32_t n, x; // what the demangler takes for types
 LUTHIER_PER_LAUNCH uint32_t first;
 LUTHIER_PER_LAUNCH uint64_t launches;
 LUTHIER_PER_WAVE uint64_t seen;

@@ -91,16 +91,6 @@ TEST(HookModule, Variables) {
   EXPECT_EQ(module->perLaunchAlignment(), 8u);
 }
 
-/// Only what starts with _Z is mangled: "n" alone would be __int128, "x" would be long long.
-TEST(HookModule, NamesOfOneLetter) {
-  const auto module = load();
-  ASSERT_TRUE(module);
-  for (const char *name : {"n", "x"}) {
-    ASSERT_TRUE(module->findVariable(name)) << name;
-    EXPECT_EQ(module->findVariable(name)->name, name);
-  }
-}
-
 struct Refusal {
   const char *file;
   const char *text;
