@@ -51,7 +51,7 @@ void LoadedTools::add(const std::string &name, const std::function<Tool *()> &cr
   creating_.clear();
   if (const auto good = checkToolOptions(name, options_, values_); tool.tool && !good) {
     tool.broken = true;
-    account_.fail(fmt::format("{}; tool {} is not used", good.error().message(), name));
+    account_.fail(fmt::format("tool {} is not used: {}", name, good.error().message()));
   }
   if (tool.tool)
     call(tool, "start", [&] { tool.tool->start(); });
