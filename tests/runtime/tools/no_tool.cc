@@ -1,2 +1,2 @@
-// A library that is no tool.
+// A library that is not a tool.
 extern "C" int something() { return 1; }
