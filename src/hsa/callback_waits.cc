@@ -2,6 +2,8 @@
 
 #include "hsa/interceptor.h"
 
+#include <algorithm>
+
 namespace luthier::hsa {
 
 namespace {
@@ -15,8 +17,7 @@ void noteRead(uint64_t source, int64_t value) {
     heldWorks().releaseAll();
 }
 
-bool isMet(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
-  const hsa_signal_value_t value = original().core.hsa_signal_load_relaxed_fn(signal);
+bool isMet(hsa_signal_value_t value, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
   switch (condition) {
   case HSA_SIGNAL_CONDITION_EQ:
     return value == wanted;
@@ -30,11 +31,44 @@ bool isMet(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_val
   return true; // for ROCr to say what it thinks of it
 }
 
+bool isMet(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
+  return isMet(original().core.hsa_signal_load_relaxed_fn(signal), condition, wanted);
+}
+
+/// In ticks of HSA's timeouts.
+uint64_t ticksPerLook() {
+  static const uint64_t ticks = [] {
+    uint64_t frequency = 0;
+    if (!call<ApiId::hsa_system_get_info>(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY, static_cast<void *>(&frequency)))
+      frequency = 0;
+    return frequency ? frequency / 4 : UINT64_MAX;
+  }();
+  return ticks;
+}
+
+/// `wait(timeout)` until `done(what it returned)`; a part of the timeout at a time.
+template <class Wait, class Done> auto waitAndLook(uint64_t timeout, Wait wait, Done done) {
+  const uint64_t most = ticksPerLook();
+  for (;;) {
+    const uint64_t part = std::min(timeout, most);
+    const auto result = wait(part);
+    if (timeout != UINT64_MAX)
+      timeout -= part;
+    if (timeout == 0 || done(result))
+      return result;
+    heldWorks().releaseStalled();
+  }
+}
+
 template <ApiId id>
 hsa_signal_value_t waitFor(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
                            uint64_t timeout, hsa_wait_state_t state) {
   const auto wait = ApiCall<id>::entry(original());
-  if (!Interceptor::insideCallback() || isMet(signal, condition, value))
+  if (!Interceptor::insideCallback())
+    return waitAndLook(
+        timeout, [&](uint64_t part) { return wait(signal, condition, value, part, state); },
+        [&](hsa_signal_value_t now) { return isMet(now, condition, value); });
+  if (isMet(signal, condition, value))
     return wait(signal, condition, value, timeout, state);
   const HeldWorks::Waiting waiting(heldWorks());
   return wait(signal, condition, value, timeout, state);
@@ -44,7 +78,11 @@ uint32_t waitForAny(uint32_t count, hsa_signal_t *signals, hsa_signal_condition_
                     hsa_signal_value_t *values, uint64_t timeout, hsa_wait_state_t state,
                     hsa_signal_value_t *satisfying) {
   const auto wait = original().amd.hsa_amd_signal_wait_any_fn;
-  bool met = !Interceptor::insideCallback() || !signals || !conditions || !values;
+  if (!Interceptor::insideCallback())
+    return waitAndLook(
+        timeout, [&](uint64_t part) { return wait(count, signals, conditions, values, part, state, satisfying); },
+        [&](uint32_t index) { return index < count; });
+  bool met = !signals || !conditions || !values;
   for (uint32_t n = 0; n < count && !met; ++n)
     met = isMet(signals[n], conditions[n], values[n]);
   if (met)

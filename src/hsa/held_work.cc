@@ -1,14 +1,24 @@
 #include "hsa/held_work.h"
 
 #include "support/log.h"
+#include "support/thread.h"
+
+#include <algorithm>
+
+#include <pthread.h>
 
 namespace luthier::hsa {
 
 HeldWorks::Holding::Holding(HeldWorks &all, HeldWork &work) : all_(all), work_(work) {
+  pthread_getcpuclockid(pthread_self(), &clock_);
   std::lock_guard lock(all_.mutex_);
+  const bool stuck = std::ranges::any_of(all_.holdings_, [](const Holding *other) { return other->released_; });
   all_.holdings_.push_back(this);
-  if (all_.waiting_ > 0)
+  if (all_.mayBlock())
+    all_.changed_.notify_all();
+  if (all_.waiting_ > 0 || stuck)
     all_.release(*this);
+  atOnce_ = released_;
 }
 
 HeldWorks::Holding::~Holding() {
@@ -30,6 +40,57 @@ HeldWorks::Waiting::~Waiting() {
 
 void HeldWorks::releaseAll() {
   std::lock_guard lock(mutex_);
+  for (Holding *holding : holdings_)
+    release(*holding);
+}
+
+HeldWorks::~HeldWorks() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  changed_.notify_all();
+  if (watcher_.joinable())
+    watcher_.join();
+}
+
+void HeldWorks::noteBlockingCallbacks(bool on) {
+  std::lock_guard lock(mutex_);
+  mayBlock_ = on;
+  changed_.notify_all();
+  if (!on || watcher_.joinable())
+    return;
+  watcher_ = std::thread([this] {
+    becomeInternalThread("luthier-held");
+    std::unique_lock held(mutex_);
+    while (!ending_)
+      if (holdings_.empty() || !mayBlock())
+        changed_.wait(held);
+      else if (changed_.wait_for(held, patience_.short_ / 2) == std::cv_status::timeout)
+        lookForStalled();
+  });
+}
+
+void HeldWorks::releaseStalled() {
+  std::lock_guard lock(mutex_);
+  lookForStalled();
+}
+
+void HeldWorks::lookForStalled() {
+  const auto now = Clock::now();
+  const auto patience = mayBlock() ? patience_.short_ : patience_.usual;
+  bool stalled = !holdings_.empty();
+  for (Holding *holding : holdings_) {
+    timespec spent = {};
+    clock_gettime(holding->clock_, &spent);
+    if (spent.tv_sec != holding->spent_.tv_sec || spent.tv_nsec != holding->spent_.tv_nsec)
+      holding->progress_ = now;
+    holding->spent_ = spent;
+    stalled &= now - holding->progress_ >= patience;
+  }
+  if (!stalled)
+    return;
+  mayBlock_ = true;
   for (Holding *holding : holdings_)
     release(*holding);
 }

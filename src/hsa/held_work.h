@@ -4,11 +4,20 @@
 // before callbacks were. A callback that waits for the GPU, by HSA or by HIP, may so wait for itself; or for what
 // another thread's callback holds up, which waits for a lock that the first one has. So as soon as a thread waits
 // inside a callback, everything that is held up goes on without its callbacks, and so does what comes while it waits.
+//
+// A callback that calls HIP may also block on a lock of HIP's, whose owner, a thread of the application, waits for what
+// the callback holds up. Nothing tells such a lock from honest work but that it never ends: threads that wait outside
+// of callbacks look from time to time whether any callback makes progress, and when callbacks are known to call HIP, a
+// thread of ours does.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -28,19 +37,34 @@ protected:
 /// All of the process.
 class HeldWorks {
 public:
-  /// Holds up `work` for as long as it lives. Is somebody waiting, it is released at once.
+  using Clock = std::chrono::steady_clock;
+  /// How long callbacks may do nothing at all while somebody waits for what they may hold up: usually (they may wait
+  /// for a compiler), and when it is known that they may block.
+  struct Patience {
+    Clock::duration usual = std::chrono::seconds(5), short_ = std::chrono::milliseconds(250);
+  };
+  HeldWorks() : HeldWorks(Patience()) {}
+  explicit HeldWorks(Patience patience) : patience_(patience) {}
+  ~HeldWorks();
+
+  /// Holds up `work` for as long as it lives. It is released at once if somebody waits inside a callback, or is still
+  /// in a callback whose work had to be released.
   class Holding {
   public:
     Holding(HeldWorks &all, HeldWork &work);
     ~Holding();
     Holding(const Holding &) = delete;
     Holding &operator=(const Holding &) = delete;
+    bool atOnce() const { return atOnce_; } ///< it was never held up
 
   private:
     friend HeldWorks;
     HeldWorks &all_;
     HeldWork &work_;
-    bool released_ = false;
+    bool released_ = false, atOnce_ = false;
+    clockid_t clock_ = {}; ///< of the time that the thread has spent on a core
+    timespec spent_ = {};
+    Clock::time_point progress_ = Clock::now(); ///< when that was last seen to change
   };
 
   /// This thread waits inside a callback for as long as it lives. Nothing is held up meanwhile.
@@ -57,14 +81,25 @@ public:
 
   /// Releases what is held up now.
   void releaseAll();
+  /// Callbacks call HSA or HIP, so that they may block. For good, unless `on` is false.
+  void noteBlockingCallbacks(bool on);
+  bool mayBlock() const { return mayBlock_.load(std::memory_order_relaxed); }
+  /// For a thread that waits outside of callbacks: releases what is held up by threads that have all come to a stop.
+  void releaseStalled();
 
 private:
   void release(Holding &holding);
+  void lookForStalled();
 
   std::mutex mutex_; ///< guards what follows
+  std::condition_variable changed_;
+  std::thread watcher_;
+  bool ending_ = false;
   std::vector<Holding *> holdings_;
   unsigned waiting_ = 0;
   bool toldUser_ = false;
+  std::atomic<bool> mayBlock_ = false;
+  const Patience patience_;
 };
 
 /// Tells looking from waiting: a thread that keeps reading one value which does not change waits for it to change.

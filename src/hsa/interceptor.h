@@ -17,6 +17,7 @@
 #include "hsa/event.h"
 #include "hsa/held_work.h"
 #include "hsa/packet.h"
+#include "hsa/wrapped_tables.h"
 
 #include <atomic>
 #include <chrono>
@@ -94,9 +95,9 @@ public:
   Result<void> install(HsaApiTable *table);
   /// Puts back what was there, where it is still ours.
   void uninstall();
-  bool installed() const { return live_ != nullptr; }
+  bool installed() const { return tables_.installed(); }
 
-  const ApiTables &original() const { return original_; }
+  const ApiTables &original() const { return tables_.original(); }
 
   /// `callback(arguments &...)` may change the arguments. `after`: `callback(result &, arguments &...)`, without
   /// `result` for functions that return nothing.
@@ -116,7 +117,7 @@ public:
   Event<const QueueInfo &> &queueDestroyed() { return queueDestroyed_; } ///< before it happens
   Event<PacketBatch &> &packets() { return packets_; }
   /// A batch that callbacks of `packets()` were given, as they left it, when all that was for nothing: it was released
-  /// while they ran, or before. Who counts on its changes takes back what it did.
+  /// while they ran. Who counts on its changes takes back what it did.
   Event<const PacketBatch &> &packetsReleased() { return packetsReleased_; }
   /// What packets need to run at all, which they get before and without callbacks; must not wait.
   Event<AqlPacket &> &packetNeeds() { return packetNeeds_; }
@@ -133,7 +134,7 @@ public:
   template <ApiId id> typename ApiCall<id>::Function behindWrapper() const {
     if (const auto replacement = Hooks<id>::replacement.load(std::memory_order_acquire))
       return replacement;
-    return ApiCall<id>::entry(original_);
+    return ApiCall<id>::entry(original());
   }
 
   BlitWatch &blit() { return *blit_; }
@@ -143,6 +144,8 @@ public:
   QueueInterception &queues() { return *queues_; }
 
   HeldWorks &heldWorks() { return heldWorks_; }
+  /// Calls the callbacks for packets. `held` is what they hold up; false: it was released.
+  bool showPackets(PacketBatch &batch, HeldWork &held);
 
   /// Whether this thread is inside a callback; calls it makes are not reported.
   static bool insideCallback() { return callbackDepth > 0; }
@@ -164,15 +167,18 @@ private:
 
   static inline thread_local int callbackDepth = 0;
   static inline thread_local uint64_t callbacks = 0;
+  static inline thread_local bool showingPackets = false;
 
   std::mutex mutex_;
-  HsaApiTable *live_ = nullptr;
-  ApiTables original_;
-  ApiTables wrappers_;
+  WrappedTables tables_;
   HeldWorks heldWorks_;
+  std::atomic<uint64_t> unseenPackets_ = 0;
   Event<const CallRecord &> everyCall_;
   Event<const QueueInfo &> queueCreated_, queueDestroyed_;
-  Event<PacketBatch &> packets_;
+  Event<PacketBatch &> packets_{[this](bool any) {
+    if (!any)
+      heldWorks_.noteBlockingCallbacks(false);
+  }};
   Event<const PacketBatch &> packetsReleased_;
   Event<AqlPacket &> packetNeeds_;
   Event<const KernelCompletion &> kernelCompleted_;

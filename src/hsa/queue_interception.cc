@@ -169,7 +169,7 @@ public:
       }
       queue_.passing_ = false;
     }
-    queue_.owner_.passLater(&queue_); // what is left, and what has come meanwhile
+    queue_.owner_.passLater(&queue_, thread_); // what is left, and what has come meanwhile
     return true;
   }
 
@@ -177,6 +177,7 @@ private:
   ShadowQueue &queue_;
   PacketBatch &batch_;
   const std::vector<AqlPacket> packets_;
+  const std::thread::id thread_ = std::this_thread::get_id();
 };
 
 ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
@@ -198,7 +199,7 @@ ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
   if (!interceptor_.packets().empty()) {
     Held held(*this, batch);
     lock.unlock();
-    const bool shown = owner_.show(batch, held);
+    const bool shown = interceptor_.showPackets(batch, held);
     lock.lock();
     if (!shown)
       return Taken::Released;
@@ -390,6 +391,7 @@ void QueueInterception::stop() {
     shadows_.clear();
     others_.clear();
     waiting_.clear();
+    full_.clear();
   }
   // What the application has not destroyed goes down with ROCr.
   for (auto &[queue, shadow] : shadows)
@@ -474,7 +476,7 @@ void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
         batch.entries.push_back({static_cast<const AqlPacket *>(packets)[n], {}});
       queues().prepare(batch);
       AdoptedBatch held(batch, writer);
-      if (queues().show(batch, held)) {
+      if (Interceptor::instance().showPackets(batch, held)) {
         queues().watch(batch);
         write(batch, writer);
       }
@@ -492,17 +494,6 @@ void QueueInterception::prepare(PacketBatch &batch) {
   if (!interceptor_.packetNeeds().empty())
     for (PacketBatch::Entry &entry : batch.entries)
       interceptor_.packetNeeds().raise(entry.packet);
-}
-
-bool QueueInterception::show(PacketBatch &batch, HeldWork &held) {
-  Interceptor::CallbackScope scope;
-  {
-    const HeldWorks::Holding holding(interceptor_.heldWorks(), held);
-    interceptor_.packets().raise(batch);
-  }
-  if (batch.released)
-    interceptor_.packetsReleased().raise(batch);
-  return !batch.released;
 }
 
 void QueueInterception::watch(PacketBatch &batch) {
@@ -544,8 +535,9 @@ bool QueueInterception::ring(hsa_signal_t doorbell, hsa_signal_value_t value) {
   if (!queue)
     return false;
   queue->noteRing(value);
-  // A callback that submits packets must not wait for a queue whose callbacks may be waiting for this one.
-  if (Interceptor::insideCallback() || !queue->pass())
+  // A callback that submits packets must not wait for a queue whose callbacks may be waiting for this one. And
+  // callbacks that call HIP must not do so here, where HIP has locks that it cannot take twice.
+  if (Interceptor::insideCallback() || interceptor_.heldWorks().mayBlock() || !queue->pass())
     passLater(queue);
   return true;
 }
@@ -556,49 +548,54 @@ hsa_queue_t *QueueInterception::realOf(hsa_queue_t *queue) {
   return found == shadows_.end() ? queue : found->second->info().real;
 }
 
-void QueueInterception::passLater(ShadowQueue *queue) {
-  if (queue->waiting.exchange(true))
-    return; // it is in the pump's hands
-  std::lock_guard lock(mutex_);
-  auto found = shadows_.find(queue->info().queue);
-  if (found == shadows_.end() || stopping_)
-    return;
-  waiting_.push_back(found->second);
-  if (!pump_.joinable()) {
-    pumpProcess_ = getpid();
-    pump_ = std::thread([this] { runPump(); });
-  }
-  wake_.notify_one();
+void QueueInterception::startPump() {
+  pumpProcess_ = getpid();
+  pump_ = std::thread([this, generation = ++pumpGeneration_] { runPump(generation); });
 }
 
-void QueueInterception::runPump() {
+void QueueInterception::passLater(ShadowQueue *queue, std::thread::id busy) {
+  const bool waits = queue->waiting.exchange(true); // it is in the pump's hands
+  std::lock_guard lock(mutex_);
+  if (stopping_)
+    return;
+  if (auto found = shadows_.find(queue->info().queue); !waits && found != shadows_.end())
+    waiting_.push_back(found->second);
+  if (pump_.joinable() && pump_.get_id() == busy)
+    pump_.detach();
+  if (!pump_.joinable())
+    startPump();
+  wake_.notify_all();
+}
+
+void QueueInterception::runPump(uint64_t generation) {
   using namespace std::chrono_literals;
   becomeInternalThread("luthier-queues");
   constexpr auto kShortest = 20us, kLongest = 1000us;
   auto pause = kShortest;
-  std::vector<std::weak_ptr<ShadowQueue>> full;
-  for (;;) {
-    {
-      std::unique_lock lock(mutex_);
-      if (full.empty())
-        wake_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
-      else
-        wake_.wait_for(lock, pause, [this] { return stopping_ || !waiting_.empty(); });
-      if (stopping_)
-        return;
-      full.insert(full.end(), waiting_.begin(), waiting_.end());
-      waiting_.clear();
+  std::unique_lock lock(mutex_);
+  const auto ended = [&] { return stopping_ || pumpGeneration_ != generation; };
+  while (!ended()) {
+    if (waiting_.empty() && full_.empty())
+      wake_.wait(lock, [&] { return ended() || !waiting_.empty(); });
+    else if (waiting_.empty() && !wake_.wait_for(lock, pause, [&] { return ended() || !waiting_.empty(); })) {
+      waiting_.swap(full_);
+      pause = std::min(2 * pause, kLongest);
     }
-    const size_t before = full.size();
-    std::erase_if(full, [](const std::weak_ptr<ShadowQueue> &weak) {
-      const std::shared_ptr<ShadowQueue> queue = weak.lock();
-      if (!queue)
-        return true;
-      // Taken out first: who rings from now on is either seen by `pass` or puts it in again.
-      queue->waiting = false;
-      return queue->pass() || queue->waiting.exchange(true);
-    });
-    pause = full.size() < before ? kShortest : std::min(2 * pause, kLongest);
+    if (ended() || waiting_.empty())
+      continue;
+    const std::shared_ptr<ShadowQueue> queue = waiting_.front().lock();
+    waiting_.pop_front();
+    if (!queue)
+      continue;
+    // Taken out first: who rings from now on is either seen by `pass` or puts it in again.
+    queue->waiting = false;
+    lock.unlock();
+    const bool done = queue->pass();
+    lock.lock();
+    if (done)
+      pause = kShortest;
+    else if (!queue->waiting.exchange(true))
+      full_.push_back(queue);
   }
 }
 

@@ -98,8 +98,6 @@ public:
   void adopt(hsa_queue_t *queue, hsa_agent_t agent);
   /// What packets need, with or without callbacks.
   void prepare(PacketBatch &batch);
-  /// Calls the callbacks for packets, which hold up `held` meanwhile. False: it was released.
-  bool show(PacketBatch &batch, HeldWork &held);
   /// Arranges for completions.
   void watch(PacketBatch &batch);
   /// What the hardware reads; `queue` itself when it is not shadowed.
@@ -110,8 +108,8 @@ public:
   /// not been told.
   bool drainCompletions() { return completions_.drain(std::chrono::seconds(2)); }
 
-  /// Has a thread of ours pass on what the queue has.
-  void passLater(ShadowQueue *queue);
+  /// Has a thread of ours pass on what the queue has; another one than `busy`, which is inside a callback.
+  void passLater(ShadowQueue *queue, std::thread::id busy = {});
 
 private:
   /// Doorbells by handle. Every hsa_signal_store of the process looks here, so looking takes no lock.
@@ -132,7 +130,8 @@ private:
     std::atomic<unsigned> used_ = 0;
   };
 
-  void runPump();
+  void startPump();
+  void runPump(uint64_t generation);
 
   Interceptor &interceptor_;
   Completions completions_;
@@ -143,8 +142,9 @@ private:
   // The thread that goes on where an application's thread must not wait: real queues that are full, doorbells rung
   // inside callbacks.
   std::condition_variable wake_;
-  std::deque<std::weak_ptr<ShadowQueue>> waiting_;
+  std::deque<std::weak_ptr<ShadowQueue>> waiting_, full_;
   std::thread pump_;
+  uint64_t pumpGeneration_ = 0; ///< one of before ends as soon as its callback has returned
   pid_t pumpProcess_ = 0;
   bool stopping_ = false;
 };

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <thread>
+
 namespace luthier::hsa::test {
 namespace {
 
@@ -13,7 +16,7 @@ struct Work final : HeldWork {
     return possible;
   }
   bool possible;
-  int releases = 0;
+  std::atomic<int> releases = 0;
 };
 
 TEST(HeldWorks, NothingIsReleasedWithoutNeed) {
@@ -57,6 +60,17 @@ TEST(HeldWorks, NothingIsHeldUpWhileSomebodyWaits) {
   EXPECT_EQ(after.releases, 1);
 }
 
+TEST(HeldWorks, NothingIsHeldUpWhileAReleasedCallbackRuns) {
+  HeldWorks all;
+  Work first, second;
+  const HeldWorks::Holding holding(all, first);
+  EXPECT_FALSE(holding.atOnce());
+  all.releaseAll();
+  const HeldWorks::Holding next(all, second);
+  EXPECT_TRUE(next.atOnce());
+  EXPECT_EQ(second.releases, 1);
+}
+
 TEST(HeldWorks, WhatCannotBeReleasedIsTriedAgain) {
   HeldWorks all;
   Work work(false);
@@ -66,6 +80,54 @@ TEST(HeldWorks, WhatCannotBeReleasedIsTriedAgain) {
   all.releaseAll();
   all.releaseAll();
   EXPECT_EQ(work.releases, 2);
+}
+
+TEST(HeldWorks, WhatIsStuckIsReleasedForThoseWhoWait) {
+  HeldWorks all({.usual = std::chrono::seconds(0), .short_ = std::chrono::seconds(0)});
+  Work stuck;
+  all.releaseStalled(); // there is nothing
+  std::atomic<bool> end = false, held = false;
+  std::thread callback([&] {
+    const HeldWorks::Holding holding(all, stuck);
+    held = true;
+    held.notify_one();
+    end.wait(false);
+  });
+  held.wait(false);
+  for (int n = 0; stuck.releases == 0 && n < 10'000; ++n) {
+    all.releaseStalled();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  end = true;
+  end.notify_one();
+  callback.join();
+  EXPECT_EQ(stuck.releases, 1);
+}
+
+TEST(HeldWorks, WhatIsStuckIsReleasedThoughNobodyWaits) {
+  HeldWorks all({.short_ = std::chrono::milliseconds(1)});
+  Work before, stuck;
+  {
+    const HeldWorks::Holding holding(all, before);
+    all.noteBlockingCallbacks(true);
+  }
+  const HeldWorks::Holding holding(all, stuck);
+  for (int n = 0; stuck.releases == 0 && n < 10'000; ++n)
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  EXPECT_EQ(stuck.releases, 1);
+}
+
+TEST(HeldWorks, WhoWorksIsNotStuck) {
+  HeldWorks all({.usual = std::chrono::nanoseconds(1), .short_ = std::chrono::nanoseconds(1)});
+  Work work;
+  const HeldWorks::Holding holding(all, work); // by this thread, which spends time on a core
+  for (volatile int n = 0; n < 1'000'000;)
+    n = n + 1;
+  all.releaseStalled();
+  for (volatile int n = 0; n < 1'000'000;)
+    n = n + 1;
+  all.releaseStalled();
+  EXPECT_EQ(work.releases, 0);
 }
 
 TEST(PollDetector, WaitsWhenOneAnswerStays) {
