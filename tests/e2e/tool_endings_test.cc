@@ -53,6 +53,33 @@ TEST_F(ToolEndings, BySignals) {
   EXPECT_GT(counted(), 0u);
 }
 
+// Then libluthier.so, which would say that no kernel was launched, is never loaded.
+TEST_F(ToolEndings, WithoutHsa) {
+  const auto run = [](const std::vector<std::string> &command, bool strict) {
+    std::vector<std::string> options = {"--gpu", "gfx90a", "--tool", "instr_count"};
+    if (strict)
+      options.push_back("--strict");
+    return luthierRun(options, command);
+  };
+  constexpr const char *kMessage = "the application has not started HSA";
+  for (const bool strict : {false, true}) {
+    const Outcome nothing = run({"true"}, strict);
+    EXPECT_NE(nothing.output.find(kMessage), std::string::npos) << nothing.output;
+    EXPECT_EQ(nothing.exitCode, strict ? 1 : 0);
+    const Outcome printed = run({"echo", "hello"}, strict);
+    EXPECT_NE(printed.output.find("hello"), std::string::npos) << printed.output;
+    // A status of the application's own stays.
+    const Outcome failed = run({"sh", "-c", "exit 3"}, strict);
+    EXPECT_NE(failed.output.find(kMessage), std::string::npos) << failed.output;
+    EXPECT_EQ(failed.exitCode, 3);
+    // Who leaves the work to others is not asked.
+    const Outcome shell = run({"sh", "-c", "env true && " LUTHIER_PROGRAMS "/endings; exit 4"}, strict);
+    EXPECT_EQ(shell.output.find(kMessage), std::string::npos) << shell.output;
+    EXPECT_NE(shell.output.find("1 instrumented"), std::string::npos) << shell.output;
+    EXPECT_EQ(shell.exitCode, 4);
+  }
+}
+
 // The report may be missing then: the thread that is to write it may need what is locked. The application must end.
 TEST_F(ToolEndings, FromAHandlerThatInterruptedTheAllocator) {
   for (int n = 0; n < 3; ++n)

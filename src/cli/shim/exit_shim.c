@@ -6,6 +6,8 @@
 // libluthier.so is loaded by ROCr, privately and late, so nothing here can find it: it finds us, and says what to call
 // (src/runtime/exit_flush.h).
 //
+// It also tells the user when the application never started HSA, so that no tool was even loaded: nobody else could.
+//
 // The library is in every child process too. A child of fork() that ends with _exit has a copy of its parent's results,
 // and one of vfork() even the parent's memory: whoever did not register does not flush. Plain C on libc alone.
 //
@@ -13,7 +15,10 @@
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -30,8 +35,48 @@ static long flushingThread;
 
 static void (*nextExit)(int), (*nextExit2)(int), (*nextQuickExit)(int), (*nextFullExit)(int);
 
+static pid_t application; // this process, if it is what `luthier run` has become; 0 in its children
+static int strict;
+
+// A process that has started others may have left the work to them, and what they saw is not known here.
+static int startedOthers(void) {
+  struct rusage children;
+  return getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0;
+}
+
+// The status to end with.
+static int checkHsa(int status) {
+  if (application != getpid() || __atomic_load_n(&owner, __ATOMIC_ACQUIRE) != 0 || startedOthers())
+    return status;
+  application = 0; // once
+  static const char warning[] =
+      "luthier: warning: the application has not started HSA: no tool was loaded, and no kernel was launched\n";
+  static const char error[] =
+      "luthier: error: the application has not started HSA: no tool was loaded, and no kernel was launched\n";
+  const char *text = strict ? error : warning;
+  if (write(STDERR_FILENO, text, strlen(text)) < 0)
+    return status;
+  return strict && status == 0 ? 1 : status;
+}
+
+static void onExit(int status, void *unused) {
+  (void)unused;
+  const int wanted = checkHsa(status);
+  if (wanted == status)
+    return;
+  fflush(NULL);
+  for (;;)
+    syscall(SYS_exit_group, wanted);
+}
+
 // Early, so that ending takes no lock of the dynamic linker's.
 __attribute__((constructor)) static void findNext(void) {
+  const char *process = secure_getenv("LUTHIER_APPLICATION"), *asked = secure_getenv("LUTHIER_STRICT");
+  if (process && strtol(process, NULL, 10) == getpid()) {
+    application = getpid();
+    strict = asked && strcmp(asked, "1") == 0;
+    on_exit(onExit, NULL);
+  }
   nextExit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
   nextExit2 = (void (*)(int))dlsym(RTLD_NEXT, "_Exit");
   nextQuickExit = (void (*)(int))dlsym(RTLD_NEXT, "quick_exit");
@@ -69,6 +114,7 @@ static void flushResults(void) {
 
 static _Noreturn void end(void (*next)(int), int status) {
   flushResults();
+  status = checkHsa(status);
   if (next)
     next(status);
   for (;;)
