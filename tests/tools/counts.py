@@ -104,8 +104,18 @@ for per in () if options.brief else ("block", "instruction"):
         compareOpcodes("per instruction", {kernel: {opcode: counts for opcode, counts in ours.items() if counts[0]}
                                            for kernel, ours in byOpcode.items()})
 
+
+def perOpcode(rows):
+    """A kernel that ran on several GPUs has a row for each."""
+    result = collections.defaultdict(lambda: [0, 0])
+    for row in rows:
+        old = result[row["opcode"]]
+        result[row["opcode"]] = [old[0] + row["instructions"], old[1] + row["lanes"]]
+    return result
+
+
 compareOpcodes("opcode_histogram",
-               steady({kernel: {row["opcode"]: [row["instructions"], row["lanes"]] for row in rows}
+               steady({kernel: perOpcode(rows)
                        for kernel, rows in bySymbol(together, together.rows("opcode_histogram")).items()}))
 launched, executed = sum(map(len, launches.values())), sum(counts[0] for counts in kernels.values())
 rows = sum(map(len, opcodes.values()))
