@@ -92,8 +92,12 @@ bool isExit(const RunningCall::Place &call) { return call && std::string_view(ca
 
 [[noreturn]] void die(int signal) {
   std::signal(signal, SIG_DFL);
+  sigset_t one; // in its own handler, a signal is blocked
+  sigemptyset(&one);
+  sigaddset(&one, signal);
+  pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
   raise(signal);
-  for (;;) // the signal may be blocked
+  for (;;)
     syscall(SYS_exit_group, 128 + signal);
 }
 
