@@ -9,6 +9,12 @@
 
 namespace luthier::hsa {
 
+namespace {
+
+constexpr int kLeastShare = 100; ///< of its time, one part of so many, that a callback is on a core if it does anything
+
+} // namespace
+
 HeldWorks::Holding::Holding(HeldWorks &all, HeldWork &work) : all_(all), work_(work) {
   pthread_getcpuclockid(pthread_self(), &clock_);
   std::lock_guard lock(all_.mutex_);
@@ -83,9 +89,13 @@ void HeldWorks::lookForStalled() {
   for (Holding *holding : holdings_) {
     timespec spent = {};
     clock_gettime(holding->clock_, &spent);
-    if (spent.tv_sec != holding->spent_.tv_sec || spent.tv_nsec != holding->spent_.tv_nsec)
+    // A thread that waits for a lock may look at it from time to time.
+    const auto busy = std::chrono::seconds(spent.tv_sec - holding->spent_.tv_sec) +
+                      std::chrono::nanoseconds(spent.tv_nsec - holding->spent_.tv_nsec);
+    if (busy * kLeastShare > now - holding->looked_)
       holding->progress_ = now;
     holding->spent_ = spent;
+    holding->looked_ = now;
     stalled &= now - holding->progress_ >= patience;
   }
   if (!stalled)
@@ -99,7 +109,9 @@ void HeldWorks::release(Holding &holding) {
   if (holding.released_)
     return;
   holding.released_ = holding.work_.release();
-  if (!toldUser_ && holding.released_)
+  if (!toldUser_ && holding.released_ && tell_)
+    tell_();
+  else if (!toldUser_ && holding.released_)
     log::warn("a callback waits for the GPU: packets and completions that callbacks hold up go on without them, and "
               "kernels in these packets run unmodified");
   toldUser_ |= holding.released_;

@@ -16,6 +16,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -64,7 +65,8 @@ public:
     bool released_ = false, atOnce_ = false;
     clockid_t clock_ = {}; ///< of the time that the thread has spent on a core
     timespec spent_ = {};
-    Clock::time_point progress_ = Clock::now(); ///< when that was last seen to change
+    Clock::time_point looked_ = Clock::now();   ///< when that was
+    Clock::time_point progress_ = Clock::now(); ///< when the thread was last seen to do anything
   };
 
   /// This thread waits inside a callback for as long as it lives. Nothing is held up meanwhile.
@@ -87,10 +89,15 @@ public:
   /// For a thread that waits outside of callbacks: releases what is held up by threads that have all come to a stop.
   void releaseStalled();
 
+  /// Called, instead of a message to the user, when something is released for the first time, on the thread that waits.
+  /// Must not wait itself.
+  void onFirstRelease(std::function<void()> tell) { tell_ = std::move(tell); }
+
 private:
   void release(Holding &holding);
   void lookForStalled();
 
+  std::function<void()> tell_;
   std::mutex mutex_; ///< guards what follows
   std::condition_variable changed_;
   std::thread watcher_;

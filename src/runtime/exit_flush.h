@@ -11,9 +11,9 @@ namespace luthier::runtime {
 /// For ToolHost. Once.
 void installExitHandlers();
 
-/// While one lives, its thread is ROCr's. If a tool calls exit there, the process ends once results and streams are
-/// written: ROCr's and HIP's destructors would wait for the thread that they run on, or pull the rug from under the
-/// application's threads.
+/// While one lives, its thread is one that completions come on. If a tool calls exit there, the process ends once
+/// results and streams are written: ROCr's and HIP's destructors would wait for the thread that they run on, or pull
+/// the rug from under the application's threads.
 class OnRuntimesThread {
 public:
   OnRuntimesThread();

@@ -46,10 +46,10 @@ void Launcher::onPackets(hsa::PacketBatch &batch) {
       onDispatch(batch, entry);
 }
 
-std::shared_ptr<InstrumentedKernel> Launcher::kernelOf(uint64_t kernelObject) {
+std::shared_ptr<InstrumentedKernel> Launcher::kernelOf(uint64_t kernelObject, const hsa::PacketBatch &batch) {
   if (auto known = kernels_.find(kernelObject))
     return known;
-  const LoadedTools::Lock lock(tools_);
+  const LoadedTools::Lock lock(tools_, batch.released);
   if (!lock)
     return nullptr;
   if (auto known = kernels_.find(kernelObject))
@@ -61,9 +61,11 @@ std::shared_ptr<InstrumentedKernel> Launcher::kernelOf(uint64_t kernelObject) {
 
 void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry) {
   hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
-  const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object);
-  if (!kernel)
+  const std::shared_ptr<InstrumentedKernel> kernel = kernelOf(packet.kernel_object, batch);
+  if (!kernel) {
+    released_ += batch.released;
     return;
+  }
   const uint64_t numberOfKernel = ++kernel->identity->launches;
   if (!kernel->variant) {
     ++kernel->account->seen;
@@ -71,7 +73,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   }
   const auto launch = describe(packet, batch.queue.id, kernel);
   launch->numberOfKernel = numberOfKernel;
-  if (const auto other = chosen(kernel, packet.kernel_object, launch); other && other != kernel) {
+  if (const auto other = chosen(kernel, packet.kernel_object, launch, batch); other && other != kernel) {
     launch->kernel = other;
     if (other->variant)
       launch->view.emplace(*other->kernel);
@@ -83,7 +85,12 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   const LoadedVariant &variant = *launch->kernel->variant;
   launch->number = ++launches_;
   launch->blocks = blocksOf(variant);
-  if (!wantedByTools(*launch))
+  const bool wanted = wantedByTools(*launch, batch);
+  if (batch.released) { // what tools say does not count any more
+    ++released_;
+    return;
+  }
+  if (!wanted)
     return;
 
   // Memory first: when there is none, the packet must not have been changed.
@@ -104,17 +111,29 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   packet.kernel_object = variant.kernelObject;
   packet.private_segment_size += variant.moreScratch;
   ++inFlight_;
-  entry.completed = [this, launch, before = std::move(entry.completed)](const hsa::KernelCompletion &completion) {
-    if (before)
-      before(completion);
-    onCompleted(launch, completion);
-  };
+  entry.completed = Completed{this, launch, std::move(entry.completed)};
+}
+
+void Launcher::Completed::operator()(const hsa::KernelCompletion &completion) const {
+  if (before)
+    before(completion);
+  launcher->onCompleted(launch, completion);
+}
+
+void Launcher::onReleased(const hsa::PacketBatch &batch) {
+  for (const hsa::PacketBatch::Entry &entry : batch.entries)
+    if (const auto *completed = entry.completed.target<Completed>()) {
+      --completed->launch->kernel->account->run;
+      ++released_;
+      giveBack(*completed->launch);
+    }
+  account_.noteChange();
 }
 
 std::shared_ptr<InstrumentedKernel> Launcher::chosen(const std::shared_ptr<InstrumentedKernel> &kernel,
-                                                     uint64_t kernelObject,
-                                                     const std::shared_ptr<Launch::Impl> &launch) {
-  const LoadedTools::Lock lock(tools_);
+                                                     uint64_t kernelObject, const std::shared_ptr<Launch::Impl> &launch,
+                                                     const hsa::PacketBatch &batch) {
+  const LoadedTools::Lock lock(tools_, batch.released);
   if (!lock.mayCall())
     return nullptr;
   InstrumentedKernel::Choice choice;
@@ -148,10 +167,10 @@ bool Launcher::hasRoomFor(const Launch::Impl &launch) {
   return false;
 }
 
-bool Launcher::wantedByTools(Launch::Impl &launch) {
+bool Launcher::wantedByTools(Launch::Impl &launch, const hsa::PacketBatch &batch) {
   if (launch.numberOfKernel < options_.firstIteration || launch.numberOfKernel > options_.lastIteration)
     return false;
-  const LoadedTools::Lock lock(tools_);
+  const LoadedTools::Lock lock(tools_, batch.released);
   if (!lock.mayCall())
     return false;
   bool wanted = false;
@@ -202,12 +221,16 @@ void Launcher::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
       });
     account_.noteChange();
   }
-  if (launch->kernel->variant->callsHost)
-    calls_.completed(launch->queue, launch->number);
-  const hsa_agent_t agent = launch->kernel->agent;
-  for (Launch::Impl::Block &block : launch->blocks)
+  giveBack(*launch);
+}
+
+void Launcher::giveBack(Launch::Impl &launch) {
+  if (launch.kernel->variant->callsHost)
+    calls_.completed(launch.queue, launch.number);
+  const hsa_agent_t agent = launch.kernel->agent;
+  for (Launch::Impl::Block &block : launch.blocks)
     memory_.giveBack(agent, ToolMemory::Kind::Device, std::move(block.memory));
-  memory_.giveBack(agent, ToolMemory::Kind::Kernarg, std::move(launch->kernarg));
+  memory_.giveBack(agent, ToolMemory::Kind::Kernarg, std::move(launch.kernarg));
   --inFlight_;
 }
 

@@ -32,22 +32,37 @@ public:
   void configure(Options options) { options_ = options; }
 
   void onPackets(hsa::PacketBatch &batch);
+  /// The hardware has got the packets as the application wrote them: a tool waits for the GPU.
+  void onReleased(const hsa::PacketBatch &batch);
+  /// Launches that ran unmodified for that reason.
+  uint64_t released() const { return released_; }
   /// Instrumented launches that have not completed.
   uint64_t inFlight() const { return inFlight_; }
 
 private:
+  /// What is called when a launch has completed.
+  struct Completed {
+    Launcher *launcher;
+    std::shared_ptr<Launch::Impl> launch;
+    hsa::CompletionCallback before;
+    void operator()(const hsa::KernelCompletion &completion) const;
+  };
+
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
-  /// Null at the very end.
-  std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject);
-  /// The kernel in the variant that the tools choose for a launch of it. Null at the very end.
+  /// Null when tools cannot be asked: at the very end, or because the batch is released.
+  std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, const hsa::PacketBatch &batch);
+  /// The kernel in the variant that the tools choose for a launch of it. Null when tools cannot be asked.
   std::shared_ptr<InstrumentedKernel> chosen(const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t kernelObject,
-                                             const std::shared_ptr<Launch::Impl> &launch);
+                                             const std::shared_ptr<Launch::Impl> &launch,
+                                             const hsa::PacketBatch &batch);
   /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
   bool hasRoomFor(const Launch::Impl &launch);
-  bool wantedByTools(Launch::Impl &launch);
+  bool wantedByTools(Launch::Impl &launch, const hsa::PacketBatch &batch);
   /// What the entry of the instrumented kernel reads in place of the arguments.
   Result<void> makeSegment(Launch::Impl &launch, const void *arguments, const hsa::QueueInfo &queue);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);
+  /// Memory and the like; the launch has completed, or will not be.
+  void giveBack(Launch::Impl &launch);
 
   LoadedTools &tools_;
   RunAccount &account_;
@@ -56,7 +71,7 @@ private:
   ToolMemory &memory_;
   HookCalls &calls_;
   Options options_;
-  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0;
+  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0, released_ = 0;
 };
 
 } // namespace luthier::runtime

@@ -1,6 +1,5 @@
 #include "runtime/loaded_tools.h"
 
-#include "runtime/running_call.h"
 #include "runtime/tool_abi.h"
 
 #include <algorithm>
@@ -19,7 +18,8 @@ namespace luthier::runtime {
 
 namespace {
 
-constexpr std::chrono::milliseconds kPollForTheEnd(100);
+constexpr std::chrono::milliseconds kPollForTheEnd(100), kPollForRelease(10);
+constexpr std::chrono::seconds kLongCall(10);
 
 } // namespace
 
@@ -27,6 +27,28 @@ LoadedTools::Lock::Lock(LoadedTools &tools) : tools_(tools), lock_(tools.mutex_,
   while (!lock_.try_lock_for(kPollForTheEnd))
     if (tools.closed())
       return;
+}
+
+LoadedTools::Lock::Lock(LoadedTools &tools, const std::atomic<bool> &released)
+    : tools_(tools), lock_(tools.mutex_, std::defer_lock) {
+  uint64_t call = 0;
+  auto since = std::chrono::steady_clock::now();
+  while (!released && !lock_.try_lock_for(kPollForRelease)) {
+    if (tools.closed())
+      return;
+    const auto now = std::chrono::steady_clock::now();
+    const RunningCall::Place running = RunningCall::now();
+    if (const uint64_t number = RunningCall::number(); !running || number != call) {
+      call = number;
+      since = now;
+    } else if (tools.usesGpuRuntime_ && now - since > kLongCall) {
+      if (tools.reported_.exchange(call) != call)
+        tools.account_.fail(fmt::format("tool {} has been in {} for {} seconds, while the application wants to go on: "
+                                        "until it returns, kernels run unmodified",
+                                        running.tool, running.function, kLongCall.count()));
+      return;
+    }
+  }
 }
 
 void LoadedTools::load(const std::string &path) {
@@ -40,6 +62,7 @@ void LoadedTools::load(const std::string &path) {
   }
   if (const auto good = checkTool(library, path); !good)
     return account_.fail(good.error().message());
+  usesGpuRuntime_ = usesGpuRuntime_ || usesGpuRuntime(library);
   add(toolName(path), reinterpret_cast<Tool *(*)()>(dlsym(library, "luthierCreateTool")));
 }
 

@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "runtime/defer_termination.h"
 #include "runtime/run_account.h"
+#include "runtime/running_call.h"
 #include "runtime/tool_settings.h"
 
 #include <atomic>
@@ -51,6 +52,9 @@ public:
   public:
     /// Gives up when the process ends from inside a tool.
     explicit Lock(LoadedTools &tools);
+    /// For the application's threads, which may have locks that a tool needs in a function that calls HIP: gives up as
+    /// soon as `released`, and, if tools may call HIP, when one does not return from a function for long: a failure.
+    Lock(LoadedTools &tools, const std::atomic<bool> &released);
     Lock(LoadedTools &tools, std::chrono::milliseconds patience) : tools_(tools), lock_(tools.mutex_, patience) {}
     /// Whether it was to be had.
     explicit operator bool() const { return lock_.owns_lock(); }
@@ -75,6 +79,9 @@ public:
   void callEach(const char *what, const std::function<void(LoadedTool &)> &function);
 
   const std::vector<std::unique_ptr<LoadedTool>> &all() const { return tools_; }
+  /// Whether a tool may call HIP or ROCr: then no tool may be called on a thread of the application's that is inside
+  /// them, since their locks do not expect to be wanted twice.
+  bool anyUsesGpuRuntime() const { return usesGpuRuntime_; }
   bool anyWorks() const;
   /// Whose tool this is; the last one while its constructor runs. Null when there are none.
   LoadedTool *find(const Tool *tool);
@@ -100,7 +107,8 @@ private:
   std::map<std::string, std::string> values_;
   std::vector<ToolOption> options_;
   std::string creating_; ///< name of the tool whose constructor runs
-  std::atomic<bool> retired_ = false, closed_ = false;
+  std::atomic<bool> retired_ = false, closed_ = false, usesGpuRuntime_ = false;
+  std::atomic<uint64_t> reported_ = 0; ///< number of the call that the user was told of last
 };
 
 } // namespace luthier::runtime

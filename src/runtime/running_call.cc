@@ -7,12 +7,14 @@ namespace luthier::runtime {
 namespace {
 
 std::atomic<const char *> tool = nullptr, function = nullptr;
+std::atomic<uint64_t> calls = 0;
 thread_local RunningCall::Place onThisThread;
 
 } // namespace
 
 RunningCall::RunningCall(const char *ofTool, const char *named) : before_(now()), beforeHere_(onThisThread) {
   onThisThread = {ofTool, named};
+  ++calls;
   function = named;
   tool = ofTool;
 }
@@ -27,6 +29,8 @@ RunningCall::Place RunningCall::now() {
   const char *const running = tool;
   return running ? Place{running, function} : Place{};
 }
+
+uint64_t RunningCall::number() { return calls; }
 
 RunningCall::Place RunningCall::here() { return onThisThread; }
 

@@ -5,6 +5,10 @@
 // call hides it until it returns.
 #pragma once
 
+#include <cstdint>
+
+#include <sys/types.h>
+
 namespace luthier::runtime {
 
 class RunningCall {
@@ -23,9 +27,14 @@ public:
   static Place now();
   /// On this thread.
   static Place here();
+  /// Of the call that runs, or ran last, in the process.
+  static uint64_t number();
+  /// Its thread; 0 when none runs.
+  static pid_t thread();
 
 private:
   Place before_, beforeHere_;
+  pid_t threadBefore_;
 };
 
 } // namespace luthier::runtime

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <dlfcn.h>
+#include <link.h>
 
 namespace luthier::runtime {
 
@@ -27,6 +28,22 @@ Result<void> checkTool(void *library, std::string_view path) {
                    "rebuild the tool against it",
                    path, std::string(abi->version, strnlen(abi->version, sizeof abi->version)), abi->number, kVersion,
                    kToolAbi);
+}
+
+bool usesGpuRuntime(void *library) {
+  link_map *map = nullptr;
+  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+    return false;
+  const char *names = nullptr;
+  for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_STRTAB)
+      names = reinterpret_cast<const char *>(entry->d_un.d_ptr);
+  for (const ElfW(Dyn) *entry = map->l_ld; names && entry->d_tag != DT_NULL; ++entry)
+    if (entry->d_tag == DT_NEEDED)
+      for (const std::string_view runtime : {"libamdhip64.so", "libhsa-runtime64.so"})
+        if (std::string_view(names + entry->d_un.d_val).starts_with(runtime))
+          return true;
+  return false;
 }
 
 } // namespace luthier::runtime

@@ -15,6 +15,7 @@ namespace luthier::runtime {
 namespace {
 
 constexpr std::chrono::milliseconds kWaitForTools(2000);
+const std::atomic<bool> kNotReleased = false;
 
 } // namespace
 
@@ -67,7 +68,13 @@ bool ToolHost::start() {
 }
 
 void ToolHost::listen(hsa::Interceptor &interceptor) {
-  interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { launcher_.onPackets(batch); }).keep();
+  interceptor.packets().subscribe([this](hsa::PacketBatch &batch) { onPackets(batch); }).keep();
+  interceptor.packetsReleased()
+      .subscribe([this](const hsa::PacketBatch &batch) { launcher_.onReleased(batch); })
+      .keep();
+  interceptor.heldWorks().onFirstRelease([this] { onWaitInTool(); });
+  if (tools_.anyUsesGpuRuntime())
+    interceptor.heldWorks().noteBlockingCallbacks(true);
   interceptor.codeLoaded().subscribe([this](const hsa::SharedCode &code) { onCodeLoaded(code); }).keep();
   // Other code may be loaded at the same address next; and what was not known may be known now.
   interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
@@ -78,21 +85,71 @@ void ToolHost::listen(hsa::Interceptor &interceptor) {
 }
 
 void ToolHost::onCodeLoaded(const hsa::SharedCode &code) {
-  const LoadedTools::Lock lock(tools_);
-  if (!lock.mayCall())
-    return;
-  const CodeObject::Impl impl{code};
-  tools_.callEach("loaded", [&](LoadedTool &tool) { tool.tool->loaded(CodeObject(impl)); });
+  {
+    std::lock_guard later(laterMutex_);
+    loaded_.push_back(code);
+  }
+  if (tools_.anyUsesGpuRuntime())
+    return; // this thread may be inside HIP; tools are told before the next launch
+  if (const LoadedTools::Lock lock(tools_, kNotReleased); lock.mayCall())
+    tellLoaded();
+}
+
+void ToolHost::tellLoaded() {
+  for (;;) {
+    std::vector<hsa::SharedCode> loaded;
+    {
+      std::lock_guard later(laterMutex_);
+      loaded.swap(loaded_);
+    }
+    if (loaded.empty())
+      return;
+    for (const hsa::SharedCode &code : loaded) {
+      const CodeObject::Impl impl{code};
+      tools_.callEach("loaded", [&](LoadedTool &tool) { tool.tool->loaded(CodeObject(impl)); });
+    }
+  }
+}
+
+void ToolHost::onPackets(hsa::PacketBatch &batch) {
+  bool news = false;
+  if (tools_.anyUsesGpuRuntime()) {
+    std::lock_guard later(laterMutex_);
+    news = !loaded_.empty();
+  }
+  if (news)
+    if (const LoadedTools::Lock lock(tools_, batch.released); lock.mayCall())
+      tellLoaded();
+  launcher_.onPackets(batch);
 }
 
 void ToolHost::forget(hsa_executable_t executable) {
-  if (!executable.handle) // rarely anything, and then freezing need not wait for tools
-    return kernels_.forget(0);
-  const LoadedTools::Lock lock(tools_);
+  kernels_.forget(executable.handle);
+  if (!executable.handle) // rarely anything
+    return;
+  std::vector<hsa_executable_t> forgotten;
+  {
+    std::lock_guard later(laterMutex_);
+    forgotten_.push_back(executable);
+  }
+  // Not worth waiting for a tool, which may wait for a lock that this thread has.
+  const LoadedTools::Lock lock(tools_, std::chrono::milliseconds(0));
   if (!lock)
     return;
-  kernels_.forget(executable.handle);
-  instrumenter_.forget(executable);
+  {
+    std::lock_guard later(laterMutex_);
+    forgotten.swap(forgotten_);
+  }
+  for (const hsa_executable_t each : forgotten)
+    instrumenter_.forget(each);
+}
+
+void ToolHost::onWaitInTool() {
+  if (const RunningCall::Place call = RunningCall::here() ? RunningCall::here() : RunningCall::now())
+    account_.logAndRecord(log::Level::warn,
+                          fmt::format("tool {} waits for the GPU in {}: until it returns, kernels that "
+                                      "the application launches run unmodified",
+                                      call.tool, call.function));
 }
 
 Results ToolHost::results() const {
@@ -148,6 +205,7 @@ void ToolHost::finish(Ending ending) {
     // A tool that calls exit here, where the process exits already, does not come back: what is left runs instead.
     std::atexit([] { instance().finish({}); });
     writer_.prepare(results());
+    tellLoaded();
     tools_.callEach("exit", [](LoadedTool &tool) { tool.tool->exit(); });
   }
   tools_.retire();
@@ -157,6 +215,11 @@ void ToolHost::finish(Ending ending) {
                           "no kernel was launched: there is nothing to report");
   }
   Results last = results();
+  if (const uint64_t released = launcher_.released()) {
+    incomplete_ = true;
+    last.account.messages.push_back(
+        fmt::format("{} launches ran unmodified because a tool waited for the GPU", released));
+  }
   if (const uint64_t left = launcher_.inFlight())
     last.account.messages.push_back(fmt::format("{} launches had not completed at the end", left));
   if (!writer_.finish(last))

@@ -21,7 +21,9 @@
 
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <string_view>
+#include <vector>
 
 namespace luthier::runtime {
 
@@ -60,6 +62,11 @@ private:
   ToolHost() = default;
 
   void onCodeLoaded(const hsa::SharedCode &code);
+  void onPackets(hsa::PacketBatch &batch);
+  /// Tells the tools of code that they have not been told of. Under their lock.
+  void tellLoaded();
+  /// A tool waits for the GPU in a function that something waits for; told once, on the thread that waits.
+  void onWaitInTool();
   /// Forgets kernels of an executable that goes, or, given none, those whose code was not known.
   void forget(hsa_executable_t executable);
   /// Under the lock of tools.
@@ -79,6 +86,9 @@ private:
   KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, modules_};
   Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_};
   ReportWriter writer_;
+  std::mutex laterMutex_; ///< guards what follows: what is done when the lock of tools is to be had
+  std::vector<hsa::SharedCode> loaded_;
+  std::vector<hsa_executable_t> forgotten_;
   std::atomic<bool> incomplete_ = false;
   bool snapshotFailed_ = false; ///< the user has been told; for the thread that writes them
 };

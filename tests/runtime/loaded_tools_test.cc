@@ -131,5 +131,20 @@ TEST_F(LoadedToolsTest, NobodyWaitsForTheLockAfterTheEnd) {
   EXPECT_FALSE(had);
 }
 
+// A thread of the application's may have locks that the tool needs.
+TEST_F(LoadedToolsTest, NobodyWaitsForTheLockWhoseWorkIsReleased) {
+  std::atomic<bool> released = false;
+  bool had = true;
+  {
+    const LoadedTools::Lock lock(tools_);
+    std::thread other([&] { had = static_cast<bool>(LoadedTools::Lock(tools_, released)); });
+    released = true;
+    other.join();
+  }
+  EXPECT_FALSE(had);
+  released = false;
+  EXPECT_TRUE(LoadedTools::Lock(tools_, released));
+}
+
 } // namespace
 } // namespace luthier::runtime
