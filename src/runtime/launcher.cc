@@ -101,10 +101,12 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
       return;
     }
     packet.kernarg_address = launch->kernarg.data();
-    // What the hooks leave in memory must be there for the host when the dispatch has completed.
-    constexpr unsigned kShift = HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE;
-    entry.packet.setHeader(static_cast<uint16_t>((entry.packet.header() & ~(3u << kShift)) |
-                                                 static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << kShift));
+    // What the host has put there must not be hidden by what a cache has kept of the memory's last use, and what the
+    // hooks leave there must be seen by the host when the dispatch has completed.
+    unsigned header = entry.packet.header();
+    for (const unsigned shift : {HSA_PACKET_HEADER_SCACQUIRE_FENCE_SCOPE, HSA_PACKET_HEADER_SCRELEASE_FENCE_SCOPE})
+      header = (header & ~(3u << shift)) | static_cast<unsigned>(HSA_FENCE_SCOPE_SYSTEM) << shift;
+    entry.packet.setHeader(static_cast<uint16_t>(header));
   }
   launch->instrumented = true;
   ++account.run;

@@ -7,8 +7,6 @@
 
 #include <cstdint>
 
-#include <sys/types.h>
-
 namespace luthier::runtime {
 
 class RunningCall {
@@ -29,12 +27,9 @@ public:
   static Place here();
   /// Of the call that runs, or ran last, in the process.
   static uint64_t number();
-  /// Its thread; 0 when none runs.
-  static pid_t thread();
 
 private:
   Place before_, beforeHere_;
-  pid_t threadBefore_;
 };
 
 } // namespace luthier::runtime
