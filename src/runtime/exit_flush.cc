@@ -186,7 +186,17 @@ void run() {
 } // namespace
 
 OnRuntimesThread::OnRuntimesThread() { onRuntimesThread = true; }
-OnRuntimesThread::~OnRuntimesThread() { onRuntimesThread = false; }
+
+OnRuntimesThread::~OnRuntimesThread() {
+  onRuntimesThread = false;
+  // Threads of ours block all signals. One that a tool has raised on this one is waiting; it counts as elsewhere.
+  sigset_t ours, before;
+  sigemptyset(&ours);
+  for (const int signal : kSignals)
+    sigaddset(&ours, signal);
+  pthread_sigmask(SIG_UNBLOCK, &ours, &before);
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
 
 void installExitHandlers() {
   owner = getpid();
