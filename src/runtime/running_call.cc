@@ -26,8 +26,8 @@ RunningCall::~RunningCall() {
 }
 
 RunningCall::Place RunningCall::now() {
-  const char *const running = tool;
-  return running ? Place{running, function} : Place{};
+  const Place place{tool, function}; // a call may end between the two
+  return place.tool && place.function ? place : Place{};
 }
 
 uint64_t RunningCall::number() { return calls; }
