@@ -98,7 +98,7 @@ public:
     {
       std::lock_guard lock(mutex_);
       stop_ = std::move(stop);
-      end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+      end_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
       changed_.notify_one();
     }
     run();

@@ -6,6 +6,7 @@
 #include "vgpu/device.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
+#include "vgpu/memory/guest_access.h"
 
 #include <iterator>
 #include <type_traits>
@@ -49,6 +50,7 @@ template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *load(Wave &w, cons
   const u64 address = addressOf<SgprUnit>(w, i);
   if (!w.accessible(address, Dwords * 4)) [[unlikely]]
     return w.memoryFault(i, address, false);
+  const GuestCopy guest;
   memcpy(&w.s[i->dst], reinterpret_cast<const void *>(address), Dwords * 4);
   return i->next();
 }
@@ -57,6 +59,7 @@ template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *store(Wave &w, con
   const u64 address = addressOf<SgprUnit>(w, i);
   if (!w.accessible(address, Dwords * 4)) [[unlikely]]
     return w.memoryFault(i, address, true);
+  const GuestCopy guest;
   memcpy(reinterpret_cast<void *>(address), &w.s[i->dst], Dwords * 4);
   return i->next();
 }
@@ -77,7 +80,10 @@ template <unsigned Dwords> const Inst *bufferLoad(Wave &w, const Inst *i) {
   if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
     return w.memoryFault(i, address, false);
   u32 data[Dwords] = {};
-  memcpy(data, reinterpret_cast<const void *>(address), inside * 4);
+  {
+    const GuestCopy guest;
+    memcpy(data, reinterpret_cast<const void *>(address), inside * 4);
+  }
   memcpy(&w.s[i->dst], data, sizeof data);
   return i->next();
 }
@@ -89,6 +95,7 @@ template <unsigned Dwords> const Inst *bufferStore(Wave &w, const Inst *i) {
   const u64 address = buffer.base + offset;
   if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
     return w.memoryFault(i, address, true);
+  const GuestCopy guest;
   memcpy(reinterpret_cast<void *>(address), &w.s[i->dst], inside * 4);
   return i->next();
 }

@@ -12,8 +12,7 @@
 #pragma once
 
 #include "vgpu/exec/lanes.h"
-
-#define LUTHIER_GUEST_ACCESS __attribute__((no_sanitize("thread")))
+#include "vgpu/memory/guest_access.h"
 
 // A whole block is read even for a few lanes, which is harmless where all of it is accessible. AddressSanitizer knows
 // of smaller things inside (a variable on the host's stack that ROCr copies from), so there only active lanes are read.

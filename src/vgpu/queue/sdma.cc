@@ -1,6 +1,7 @@
 #include "vgpu/queue/sdma.h"
 
 #include "vgpu/device.h"
+#include "vgpu/memory/guest_access.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/signal.h"
 
@@ -229,6 +230,7 @@ bool SdmaQueue::copyLinear(const uint32_t *words) {
   std::byte *target = source ? access(address64(words + 5), size, true, "the destination of a copy") : nullptr;
   if (!target)
     return false;
+  const GuestCopy guest;
   std::memmove(target, source, size);
   return true;
 }
@@ -290,6 +292,7 @@ bool SdmaQueue::copyRect(const uint32_t *words) {
                : nullptr;
       if (!to)
         return false;
+      const GuestCopy guest;
       std::memmove(to, from, width << shift);
     }
   return true;
@@ -307,6 +310,7 @@ bool SdmaQueue::fill(const uint32_t *words) {
   std::byte *target = access(address64(words + 1), size, true, "the destination of a fill");
   if (!target)
     return false;
+  const GuestCopy guest;
   for (uint64_t at = 0; at < size; at += 1ull << shift)
     std::memcpy(target + at, &words[3], 1ull << shift);
   return true;
