@@ -24,22 +24,11 @@ Result<std::vector<Agent>> Agent::gpus() { return agentsOfType(HSA_DEVICE_TYPE_G
 Result<std::vector<Agent>> Agent::cpus() { return agentsOfType(HSA_DEVICE_TYPE_CPU); }
 
 Result<std::string> Agent::name() const { return infoText<kInfo, kNameSize>(HSA_AGENT_INFO_NAME); }
-Result<std::string> Agent::productName() const {
-  return infoText<kInfo, kNameSize>(amd(HSA_AMD_AGENT_INFO_PRODUCT_NAME));
-}
 Result<std::string> Agent::vendor() const { return infoText<kInfo, kNameSize>(HSA_AGENT_INFO_VENDOR_NAME); }
-Result<std::string> Agent::uuid() const { return infoText<kInfo, kNameSize>(amd(HSA_AMD_AGENT_INFO_UUID)); }
 Result<hsa_device_type_t> Agent::deviceType() const { return info<kInfo, hsa_device_type_t>(HSA_AGENT_INFO_DEVICE); }
 Result<bool> Agent::isGpu() const { return LUTHIER_TRY(deviceType()) == HSA_DEVICE_TYPE_GPU; }
 Result<hsa_profile_t> Agent::profile() const { return info<kInfo, hsa_profile_t>(HSA_AGENT_INFO_PROFILE); }
-Result<bool> Agent::canDispatch() const {
-  return (LUTHIER_TRY(info<kInfo, uint32_t>(HSA_AGENT_INFO_FEATURE)) & HSA_AGENT_FEATURE_KERNEL_DISPATCH) != 0;
-}
 Result<uint32_t> Agent::node() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_NODE); }
-Result<uint32_t> Agent::chipId() const { return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_CHIP_ID)); }
-Result<uint32_t> Agent::pciDomain() const { return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_DOMAIN)); }
-Result<uint32_t> Agent::pciLocation() const { return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_BDFID)); }
-
 Result<uint32_t> Agent::waveSize() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_WAVEFRONT_SIZE); }
 Result<uint32_t> Agent::computeUnits() const {
   return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
@@ -50,24 +39,11 @@ Result<uint32_t> Agent::simdsPerComputeUnit() const {
 Result<uint32_t> Agent::maxWavesPerComputeUnit() const {
   return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU));
 }
-Result<uint32_t> Agent::maxClock() const { return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_MAX_CLOCK_FREQUENCY)); }
 Result<uint32_t> Agent::maxWorkgroupSize() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE); }
 Result<std::array<uint16_t, 3>> Agent::maxWorkgroup() const {
   return info<kInfo, std::array<uint16_t, 3>>(HSA_AGENT_INFO_WORKGROUP_MAX_DIM);
 }
 Result<hsa_dim3_t> Agent::maxGrid() const { return info<kInfo, hsa_dim3_t>(HSA_AGENT_INFO_GRID_MAX_DIM); }
-
-Result<Agent::QueueLimits> Agent::queueLimits() const {
-  QueueLimits limits{};
-  limits.count = LUTHIER_TRY(info<kInfo, uint32_t>(HSA_AGENT_INFO_QUEUES_MAX));
-  limits.minSize = LUTHIER_TRY(info<kInfo, uint32_t>(HSA_AGENT_INFO_QUEUE_MIN_SIZE));
-  limits.maxSize = LUTHIER_TRY(info<kInfo, uint32_t>(HSA_AGENT_INFO_QUEUE_MAX_SIZE));
-  return limits;
-}
-
-Result<bool> Agent::hasCooperativeQueues() const {
-  return info<kInfo, bool>(amd(HSA_AMD_AGENT_INFO_COOPERATIVE_QUEUES));
-}
 
 Result<std::vector<Isa>> Agent::isas() const { return each<Isa, ApiId::hsa_agent_iterate_isas>(); }
 

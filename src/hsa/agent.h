@@ -15,34 +15,20 @@ public:
   static Result<std::vector<Agent>> gpus();
   static Result<std::vector<Agent>> cpus();
 
-  Result<std::string> name() const;        ///< "gfx90a"; of a CPU, its product name
-  Result<std::string> productName() const; ///< "AMD Instinct MI210"
+  Result<std::string> name() const; ///< "gfx90a"; of a CPU, its product name
   Result<std::string> vendor() const;
-  Result<std::string> uuid() const; ///< "GPU-XX" where there is none
   Result<hsa_device_type_t> deviceType() const;
   Result<bool> isGpu() const;
   Result<hsa_profile_t> profile() const;
-  Result<bool> canDispatch() const; ///< kernels
   Result<uint32_t> node() const;
-  Result<uint32_t> chipId() const;
-  Result<uint32_t> pciDomain() const;
-  Result<uint32_t> pciLocation() const; ///< bus, device and function, as HSA packs them
 
   Result<uint32_t> waveSize() const; ///< 0 for CPUs
   Result<uint32_t> computeUnits() const;
   Result<uint32_t> simdsPerComputeUnit() const;
   Result<uint32_t> maxWavesPerComputeUnit() const;
-  Result<uint32_t> maxClock() const; ///< MHz
   Result<uint32_t> maxWorkgroupSize() const;
   Result<std::array<uint16_t, 3>> maxWorkgroup() const;
   Result<hsa_dim3_t> maxGrid() const;
-
-  struct QueueLimits {
-    uint32_t count;            ///< queues at a time
-    uint32_t minSize, maxSize; ///< packets
-  };
-  Result<QueueLimits> queueLimits() const;
-  Result<bool> hasCooperativeQueues() const;
 
   Result<std::vector<Isa>> isas() const; ///< none for CPUs
   Result<Isa> isa() const;               ///< the first

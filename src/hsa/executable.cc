@@ -75,14 +75,6 @@ Result<void> Executable::defineGlobal(Agent agent, const std::string &name, uint
   return {};
 }
 
-Result<void> Executable::defineReadonly(Agent agent, const std::string &name, uint64_t address) const {
-  if (auto defined =
-          invoke<ApiId::hsa_executable_readonly_variable_define>(agent.raw(), name.c_str(), pointer(address));
-      !defined)
-    return defined.error().withContext(name);
-  return {};
-}
-
 Result<void> Executable::freeze() const { return invoke<ApiId::hsa_executable_freeze>(nullptr); }
 
 Result<bool> Executable::validate() const {
@@ -91,16 +83,7 @@ Result<bool> Executable::validate() const {
   return problem == 0;
 }
 
-Result<bool> Executable::isFrozen() const {
-  const auto state = LUTHIER_TRY(info<kInfo, hsa_executable_state_t>(HSA_EXECUTABLE_INFO_STATE));
-  return state == HSA_EXECUTABLE_STATE_FROZEN;
-}
-
 Result<hsa_profile_t> Executable::profile() const { return info<kInfo, hsa_profile_t>(HSA_EXECUTABLE_INFO_PROFILE); }
-
-Result<hsa_default_float_rounding_mode_t> Executable::roundingMode() const {
-  return info<kInfo, hsa_default_float_rounding_mode_t>(HSA_EXECUTABLE_INFO_DEFAULT_FLOAT_ROUNDING_MODE);
-}
 
 Result<std::vector<LoadedCodeObject>> Executable::loadedCodeObjects() const {
   return each<LoadedCodeObject, ApiId::hsa_ven_amd_loader_executable_iterate_loaded_code_objects>();
@@ -122,13 +105,6 @@ Result<ExecutableSymbol> Executable::symbol(const std::string &name, Agent agent
   const hsa_agent_t raw = agent.raw();
   hsa_executable_symbol_t symbol = {};
   if (auto found = callReplaced<ApiId::hsa_executable_get_symbol_by_name>(raw_, name.c_str(), &raw, &symbol); !found)
-    return found.error().withContext(name);
-  return ExecutableSymbol(symbol);
-}
-
-Result<ExecutableSymbol> Executable::programSymbol(const std::string &name) const {
-  hsa_executable_symbol_t symbol = {};
-  if (auto found = invoke<ApiId::hsa_executable_get_symbol_by_name>(name.c_str(), nullptr, &symbol); !found)
     return found.error().withContext(name);
   return ExecutableSymbol(symbol);
 }

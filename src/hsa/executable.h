@@ -31,13 +31,10 @@ public:
   /// Definitions that code objects to be loaded refer to.
   Result<void> defineGlobal(const std::string &name, uint64_t address) const; ///< for all agents
   Result<void> defineGlobal(Agent agent, const std::string &name, uint64_t address) const;
-  Result<void> defineReadonly(Agent agent, const std::string &name, uint64_t address) const;
   Result<void> freeze() const;
   Result<bool> validate() const;
 
-  Result<bool> isFrozen() const;
   Result<hsa_profile_t> profile() const;
-  Result<hsa_default_float_rounding_mode_t> roundingMode() const;
 
   Result<std::vector<LoadedCodeObject>> loadedCodeObjects() const;
   /// Kernels and variables of an agent, and the device functions of code that the application has loaded
@@ -46,7 +43,6 @@ public:
   Result<std::vector<ExecutableSymbol>> programSymbols() const;
   /// A kernel's name ends in ".kd".
   Result<ExecutableSymbol> symbol(const std::string &name, Agent agent) const;
-  Result<ExecutableSymbol> programSymbol(const std::string &name) const;
 
   /// Tells the record of destroyed objects (hsa/handle.h) that this and all in it goes.
   void noteDestruction() const;

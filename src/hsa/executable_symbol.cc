@@ -66,12 +66,6 @@ Result<std::string> ExecutableSymbol::name() const {
   return text;
 }
 
-Result<hsa_symbol_linkage_t> ExecutableSymbol::linkage() const {
-  return ask<hsa_symbol_linkage_t>(HSA_EXECUTABLE_SYMBOL_INFO_LINKAGE);
-}
-
-Result<bool> ExecutableSymbol::isDefinition() const { return ask<bool>(HSA_EXECUTABLE_SYMBOL_INFO_IS_DEFINITION); }
-
 Result<Agent> ExecutableSymbol::agent() const {
   return Agent(LUTHIER_TRY(ask<hsa_agent_t>(HSA_EXECUTABLE_SYMBOL_INFO_AGENT)));
 }
@@ -122,10 +116,6 @@ Result<uint32_t> ExecutableSymbol::kernargSize() const {
   return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_SIZE, "kernel arguments");
 }
 
-Result<uint32_t> ExecutableSymbol::kernargAlignment() const {
-  return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_KERNARG_SEGMENT_ALIGNMENT, "kernel arguments");
-}
-
 Result<uint32_t> ExecutableSymbol::groupSegmentSize() const {
   return askKernel<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_GROUP_SEGMENT_SIZE, "group segment");
 }
@@ -141,11 +131,6 @@ Result<object::KernelDescriptor> ExecutableSymbol::kernelDescriptor() const {
   return object::KernelDescriptor::read(bytes);
 }
 
-Result<uint64_t> ExecutableSymbol::kernelEntry() const {
-  const object::KernelDescriptor descriptor = LUTHIER_TRY(kernelDescriptor());
-  return LUTHIER_TRY(kernelObject()) + static_cast<uint64_t>(descriptor.entryOffset);
-}
-
 Result<std::vector<ExecutableSymbol>> ExecutableSymbol::callees() const {
   const auto count = LUTHIER_TRY(askKernel<uint32_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT, "callees"));
   std::vector<hsa_executable_symbol_t> handles(count);
@@ -155,11 +140,6 @@ Result<std::vector<ExecutableSymbol>> ExecutableSymbol::callees() const {
       raw_, static_cast<hsa_executable_symbol_info_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES),
       static_cast<void *>(handles.data())));
   return std::vector<ExecutableSymbol>(handles.begin(), handles.end());
-}
-
-Result<hsa_variable_segment_t> ExecutableSymbol::variableSegment() const {
-  LUTHIER_TRY(checkKind(Kind::Variable, "variable segment"));
-  return ask<hsa_variable_segment_t>(HSA_EXECUTABLE_SYMBOL_INFO_VARIABLE_SEGMENT);
 }
 
 } // namespace luthier::hsa

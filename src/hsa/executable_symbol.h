@@ -22,8 +22,6 @@ public:
 
   Result<Kind> kind() const;
   Result<std::string> name() const; ///< as HSA has it: a kernel's ends in ".kd"
-  Result<hsa_symbol_linkage_t> linkage() const;
-  Result<bool> isDefinition() const;
   Result<Agent> agent() const;
   /// Of a variable, of a function's code, of a kernel's descriptor.
   Result<uint64_t> address() const;
@@ -37,20 +35,13 @@ public:
   Result<std::string> kernelName() const; ///< without ".kd"
   Result<uint64_t> kernelObject() const;  ///< what a dispatch packet has
   Result<uint32_t> kernargSize() const;   ///< bytes; 0 may also mean that the compiler did not say
-  Result<uint32_t> kernargAlignment() const;
   Result<uint32_t> groupSegmentSize() const;
   Result<uint32_t> privateSegmentSize() const;
   /// From the memory of the agent, with all that ROCr does not tell, such as a dynamic stack; there once the executable
   /// is frozen.
   Result<object::KernelDescriptor> kernelDescriptor() const;
-  /// Of the first instruction.
-  Result<uint64_t> kernelEntry() const;
   /// The device functions that it can call, directly or not.
   Result<std::vector<ExecutableSymbol>> callees() const;
-
-  /// Of a variable. ROCr 5.2.3's other answers about variables are wrong (it calls all writable ones constant, and
-  /// allocated for the program), so there are no questions for them.
-  Result<hsa_variable_segment_t> variableSegment() const;
 
 private:
   /// ROCr answers some questions that make no sense for a symbol, with garbage.

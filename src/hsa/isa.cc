@@ -4,18 +4,7 @@ namespace luthier::hsa {
 
 namespace {
 constexpr ApiId kInfo = ApiId::hsa_isa_get_info_alt;
-
-struct Wavefront {
-  hsa_wavefront_t raw;
-};
 } // namespace
-
-Result<Isa> Isa::fromName(std::string_view name) {
-  hsa_isa_t isa = {};
-  if (auto found = call<ApiId::hsa_isa_from_name>(std::string(name).c_str(), &isa); !found)
-    return found.error().withContext(fmt::format("ISA '{}'", name));
-  return Isa(isa);
-}
 
 Result<std::string> Isa::name() const { return infoText<kInfo>(HSA_ISA_INFO_NAME_LENGTH, HSA_ISA_INFO_NAME); }
 
@@ -40,17 +29,6 @@ Result<const luthier::isa::Target *> Isa::target() const {
   return target;
 }
 
-Result<std::vector<uint32_t>> Isa::wavefrontSizes() const {
-  std::vector<uint32_t> sizes;
-  for (const Wavefront wavefront : LUTHIER_TRY((each<Wavefront, ApiId::hsa_isa_iterate_wavefronts>()))) {
-    uint32_t size = 0;
-    LUTHIER_TRY(
-        call<ApiId::hsa_wavefront_get_info>(wavefront.raw, HSA_WAVEFRONT_INFO_SIZE, static_cast<void *>(&size)));
-    sizes.push_back(size);
-  }
-  return sizes;
-}
-
 Result<uint32_t> Isa::maxWorkgroupSize() const { return info<kInfo, uint32_t>(HSA_ISA_INFO_WORKGROUP_MAX_SIZE); }
 
 Result<std::array<uint16_t, 3>> Isa::maxWorkgroup() const {
@@ -58,12 +36,5 @@ Result<std::array<uint16_t, 3>> Isa::maxWorkgroup() const {
 }
 
 Result<hsa_dim3_t> Isa::maxGrid() const { return info<kInfo, hsa_dim3_t>(HSA_ISA_INFO_GRID_MAX_DIM); }
-
-Result<bool> Isa::hasFastF16() const { return info<kInfo, bool>(HSA_ISA_INFO_FAST_F16_OPERATION); }
-
-Result<bool> Isa::supports(hsa_profile_t profile) const {
-  const auto profiles = LUTHIER_TRY(info<kInfo, std::array<bool, 2>>(HSA_ISA_INFO_PROFILES));
-  return profile <= HSA_PROFILE_FULL && profiles[profile];
-}
 
 } // namespace luthier::hsa

@@ -44,10 +44,6 @@ Result<Agent> LoadedCodeObject::agent() const {
   return Agent(LUTHIER_TRY((info<kInfo, hsa_agent_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT))));
 }
 
-Result<int64_t> LoadedCodeObject::loadDelta() const {
-  return info<kInfo, int64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_DELTA);
-}
-
 Result<uint64_t> LoadedCodeObject::loadBase() const {
   return info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
 }
@@ -82,10 +78,6 @@ Result<std::span<const std::byte>> LoadedCodeObject::storageMemory() const {
   const auto size =
       LUTHIER_TRY((info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE)));
   return std::span(reinterpret_cast<const std::byte *>(base), size);
-}
-
-Result<hsa_file_t> LoadedCodeObject::storageFile() const {
-  return info<kInfo, hsa_file_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_FILE);
 }
 
 Result<std::vector<std::byte>> LoadedCodeObject::storageElf() const {

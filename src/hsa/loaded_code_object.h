@@ -21,9 +21,6 @@ public:
   Result<hsa_ven_amd_loader_loaded_code_object_kind_t> kind() const;
   Result<Agent> agent() const; ///< of an agent code object
 
-  /// What to add to an address of the ELF to get the loaded one. Addresses are known as soon as it is loaded; the bytes
-  /// are there once the executable is frozen.
-  Result<int64_t> loadDelta() const;
   Result<uint64_t> loadBase() const;
   Result<uint64_t> loadSize() const;
   /// Copies loaded memory, from an offset to loadBase() on.
@@ -34,7 +31,6 @@ public:
   Result<hsa_ven_amd_loader_code_object_storage_type_t> storageType() const;
   /// The ELF where it was loaded from. ROCr keeps no copy: it is there only as long as its provider keeps it.
   Result<std::span<const std::byte>> storageMemory() const;
-  Result<hsa_file_t> storageFile() const; ///< for storage of type file, which ROCr 5.2.3 never reports
   /// A copy of the ELF, from memory or, where that has gone, from the file that the URI names. An error when neither is
   /// an ELF file any more.
   Result<std::vector<std::byte>> storageElf() const;

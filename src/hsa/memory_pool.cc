@@ -40,16 +40,6 @@ Result<uint32_t> MemoryPool::globalFlags() const {
   return info<kInfo, uint32_t>(HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
 }
 
-Result<bool> MemoryPool::isKernarg() const {
-  return (LUTHIER_TRY(globalFlags()) & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_KERNARG_INIT) != 0;
-}
-Result<bool> MemoryPool::isFineGrained() const {
-  return (LUTHIER_TRY(globalFlags()) & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_FINE_GRAINED) != 0;
-}
-Result<bool> MemoryPool::isCoarseGrained() const {
-  return (LUTHIER_TRY(globalFlags()) & HSA_AMD_MEMORY_POOL_GLOBAL_FLAG_COARSE_GRAINED) != 0;
-}
-
 Result<size_t> MemoryPool::size() const { return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_SIZE); }
 Result<bool> MemoryPool::allocatable() const {
   return info<kInfo, bool>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED);
@@ -60,13 +50,6 @@ Result<size_t> MemoryPool::granule() const {
 Result<size_t> MemoryPool::alignment() const {
   return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT);
 }
-Result<size_t> MemoryPool::maxAllocation() const {
-  return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_ALLOC_MAX_SIZE);
-}
-Result<bool> MemoryPool::accessibleByAll() const {
-  return info<kInfo, bool>(HSA_AMD_MEMORY_POOL_INFO_ACCESSIBLE_BY_ALL);
-}
-
 Result<PoolMemory> MemoryPool::allocate(size_t bytes) const {
   void *memory = nullptr;
   LUTHIER_TRY(invoke<ApiId::hsa_amd_memory_pool_allocate>(bytes, 0u, &memory));

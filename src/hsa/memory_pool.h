@@ -44,15 +44,10 @@ public:
 
   Result<hsa_amd_segment_t> segment() const;
   Result<uint32_t> globalFlags() const; ///< of hsa_amd_memory_pool_global_flag_t; pools of other segments have none
-  Result<bool> isKernarg() const;
-  Result<bool> isFineGrained() const;
-  Result<bool> isCoarseGrained() const;
   Result<size_t> size() const;
   Result<bool> allocatable() const;
   Result<size_t> granule() const;   ///< sizes are rounded up to it
   Result<size_t> alignment() const; ///< of allocations
-  Result<size_t> maxAllocation() const;
-  Result<bool> accessibleByAll() const;
 
   Result<PoolMemory> allocate(size_t bytes) const;
 

@@ -32,10 +32,6 @@ uint64_t Queue::readIndex() const {
   return usable("asking") ? call<ApiId::hsa_queue_load_read_index_scacquire>(raw_) : 0;
 }
 
-uint64_t Queue::writeIndex() const {
-  return usable("asking") ? call<ApiId::hsa_queue_load_write_index_scacquire>(raw_) : 0;
-}
-
 AqlPacket *Queue::slot(uint64_t index) const {
   return usable("asking") ? static_cast<AqlPacket *>(raw_->base_address) + (index & (raw_->size - 1)) : nullptr;
 }
@@ -69,21 +65,6 @@ Result<uint64_t> Queue::submit(std::span<const AqlPacket> packets, std::chrono::
   if (!Interceptor::instance().queues().ring(doorbell, last))
     call<ApiId::hsa_signal_store_screlease>(doorbell, last);
   return first;
-}
-
-Result<void> Queue::setProfiling(bool on) const {
-  LUTHIER_TRY(check("profiling"));
-  return call<ApiId::hsa_amd_profiling_set_profiler_enabled>(hardwareQueue(raw_), on ? 1 : 0);
-}
-
-Result<void> Queue::setPriority(hsa_amd_queue_priority_t priority) const {
-  LUTHIER_TRY(check("setting the priority"));
-  return call<ApiId::hsa_amd_queue_set_priority>(hardwareQueue(raw_), priority);
-}
-
-Result<void> Queue::inactivate() const {
-  LUTHIER_TRY(check("inactivating"));
-  return call<ApiId::hsa_queue_inactivate>(hardwareQueue(raw_));
 }
 
 } // namespace luthier::hsa

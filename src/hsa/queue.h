@@ -37,7 +37,6 @@ public:
   uint32_t features() const { return usable("asking") ? raw_->features : 0; }
   Signal doorbell() const { return usable("asking") ? Signal(raw_->doorbell_signal) : Signal(); }
   uint64_t readIndex() const;
-  uint64_t writeIndex() const;
   /// The slot of a packet.
   AqlPacket *slot(uint64_t index) const;
 
@@ -47,11 +46,6 @@ public:
   Result<uint64_t> submit(std::span<const AqlPacket> packets,
                           std::chrono::milliseconds timeout = std::chrono::seconds(10)) const;
   Result<uint64_t> submit(const AqlPacket &packet) const { return submit({&packet, 1}); }
-
-  Result<void> setProfiling(bool on) const;
-  Result<void> setPriority(hsa_amd_queue_priority_t priority) const;
-  /// Ends all of its processing, for good.
-  Result<void> inactivate() const;
 };
 
 } // namespace luthier::hsa

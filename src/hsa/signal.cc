@@ -69,10 +69,6 @@ Signal::Value Signal::exchange(Value value) const {
   return usable("exchanging") ? call<ApiId::hsa_signal_exchange_scacq_screl>(raw_, value) : 0;
 }
 
-Signal::Value Signal::compareExchange(Value expected, Value desired) const {
-  return usable("exchanging") ? call<ApiId::hsa_signal_cas_scacq_screl>(raw_, expected, desired) : 0;
-}
-
 std::optional<Signal::Value> Signal::wait(hsa_signal_condition_t condition, Value value,
                                           std::chrono::nanoseconds timeout, hsa_wait_state_t how) const {
   if (!usable("waiting"))
@@ -93,28 +89,6 @@ std::optional<Signal::Value> Signal::wait(hsa_signal_condition_t condition, Valu
     if (!forever && std::chrono::steady_clock::now() - begin >= timeout)
       return std::nullopt;
   }
-}
-
-Result<void> Signal::onCondition(hsa_signal_condition_t condition, Value value,
-                                 std::function<bool(Value)> handler) const {
-  using Handler = std::function<bool(Value)>;
-  auto kept = std::make_unique<Handler>(std::move(handler));
-  hsa_amd_signal_handler run = [](Value now, void *data) {
-    const bool again = (*static_cast<Handler *>(data))(now);
-    if (!again)
-      delete static_cast<Handler *>(data);
-    return again;
-  };
-  LUTHIER_TRY(invoke<ApiId::hsa_amd_signal_async_handler>(condition, value, run, static_cast<void *>(kept.get())));
-  kept.release(); // `run` has it now
-  return {};
-}
-
-Result<Signal::Times> Signal::dispatchTimes(Agent agent) const {
-  LUTHIER_TRY(check("asking for times"));
-  hsa_amd_profiling_dispatch_time_t times = {};
-  LUTHIER_TRY(call<ApiId::hsa_amd_profiling_get_dispatch_time>(agent.raw(), raw_, &times));
-  return Times{times.start, times.end};
 }
 
 } // namespace luthier::hsa

@@ -28,22 +28,11 @@ public:
   void store(Value value) const;
   void add(Value value) const;
   void subtract(Value value) const;
-  Value exchange(Value value) const;                          ///< returns the value before
-  Value compareExchange(Value expected, Value desired) const; ///< returns the value before
+  Value exchange(Value value) const; ///< returns the value before
   /// The value that met the condition; none when that did not happen in time.
   std::optional<Value> wait(hsa_signal_condition_t condition, Value value,
                             std::chrono::nanoseconds timeout = std::chrono::nanoseconds::max(),
                             hsa_wait_state_t how = HSA_WAIT_STATE_BLOCKED) const;
-
-  /// Calls `handler` on a thread of ROCr's when the condition is met, and again whenever it is, until it returns false.
-  /// The signal must live until then, and what `handler` holds is freed then.
-  Result<void> onCondition(hsa_signal_condition_t condition, Value value, std::function<bool(Value)> handler) const;
-
-  struct Times {
-    uint64_t begin, end; ///< in ticks of HSA_SYSTEM_INFO_TIMESTAMP
-  };
-  /// Of the dispatch that had it as completion signal, on a queue with profiling.
-  Result<Times> dispatchTimes(Agent agent) const;
 };
 
 /// Ticks per second of HSA_SYSTEM_INFO_TIMESTAMP.

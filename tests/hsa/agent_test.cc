@@ -36,39 +36,24 @@ TEST_F(AgentTest, ValuesCompareAndHash) {
 TEST_F(AgentTest, GpuSaysWhatTheTopologyHas) {
   EXPECT_EQ(value(gpu().name()), "gfx90a");
   EXPECT_EQ(value(gpu().vendor()), "AMD");
-  EXPECT_FALSE(value(gpu().productName()).empty());
-  EXPECT_THAT(value(gpu().uuid()), HasSubstr("GPU-"));
   EXPECT_EQ(value(gpu().profile()), HSA_PROFILE_BASE);
-  EXPECT_TRUE(value(gpu().canDispatch()));
   EXPECT_EQ(value(gpu().waveSize()), 64u);
   EXPECT_EQ(value(gpu().computeUnits()), 104u);
   EXPECT_EQ(value(gpu().simdsPerComputeUnit()), 4u);
   EXPECT_GT(value(gpu().maxWavesPerComputeUnit()), 4u);
-  EXPECT_GT(value(gpu().maxClock()), 0u);
   EXPECT_EQ(value(gpu().maxWorkgroupSize()), 1024u);
   EXPECT_EQ(value(gpu().maxWorkgroup())[0], 1024u);
   EXPECT_EQ(value(gpu().maxGrid()).y, UINT32_MAX);
-  EXPECT_NE(value(gpu().chipId()), 0u);
   EXPECT_EQ(value(gpu().node()), 1u);
-  const Agent::QueueLimits limits = value(gpu().queueLimits());
-  EXPECT_GT(limits.count, 0u);
-  EXPECT_EQ(limits.minSize, 64u);
-  EXPECT_GE(limits.maxSize, 1u << 16);
-  value(gpu().hasCooperativeQueues());
-  value(gpu().pciDomain());
-  value(gpu().pciLocation());
 }
 
 TEST_F(AgentTest, CpuIsNoGpu) {
   EXPECT_EQ(value(cpu().vendor()), "CPU");
   EXPECT_EQ(value(cpu().waveSize()), 0u);
   EXPECT_EQ(value(cpu().node()), 0u);
-  EXPECT_FALSE(value(cpu().canDispatch()));
-  EXPECT_EQ(value(cpu().queueLimits()).maxSize, 0u);
   EXPECT_TRUE(value(cpu().isas()).empty());
   EXPECT_THAT(errorOf(cpu().isa()), HasSubstr("has no ISA"));
   EXPECT_THAT(errorOf(cpu().target()), HasSubstr("has no ISA"));
-  EXPECT_THAT(errorOf(cpu().hasCooperativeQueues()), HasSubstr("HSA_STATUS_ERROR_INVALID_ARGUMENT"));
 }
 
 TEST_F(AgentTest, ErrorsCarryRocrsText) {
@@ -87,28 +72,12 @@ TEST_F(AgentTest, IsaLeadsToTheTarget) {
   const luthier::isa::Target *target = value(isa.target());
   EXPECT_EQ(target->name, "gfx90a");
   EXPECT_EQ(value(gpu().target()), target);
-  EXPECT_EQ(value(isa.wavefrontSizes()), std::vector<uint32_t>{64});
   EXPECT_EQ(value(isa.maxWorkgroupSize()), 1024u);
   EXPECT_EQ(value(isa.maxWorkgroup())[2], 1024u);
   EXPECT_EQ(value(isa.maxGrid()).x, UINT32_MAX);
-  EXPECT_TRUE(value(isa.hasFastF16()));
-  EXPECT_TRUE(value(isa.supports(HSA_PROFILE_BASE)));
-  EXPECT_FALSE(value(isa.supports(HSA_PROFILE_FULL)));
 }
 
-TEST_F(AgentTest, IsasAreFoundByName) {
-  const Isa isa = value(Isa::fromName("amdgcn-amd-amdhsa--gfx90a:sramecc+:xnack-"));
-  EXPECT_EQ(isa, value(gpu().isa()));
-  // ROCr has targets that Luthier does not.
-  const Isa other = value(Isa::fromName("amdgcn-amd-amdhsa--gfx700"));
-  EXPECT_EQ(value(other.targetId()), "gfx700");
-  EXPECT_THAT(errorOf(other.target()), HasSubstr("'gfx700' is unknown"));
-  EXPECT_THAT(
-      errorOf(Isa::fromName("amdgcn-amd-amdhsa--gfx1")),
-      testing::AllOf(HasSubstr("ISA 'amdgcn-amd-amdhsa--gfx1'"), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA_NAME")));
-  EXPECT_THAT(errorOf(Isa().name()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA"));
-  EXPECT_THAT(errorOf(Isa().wavefrontSizes()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA"));
-}
+TEST_F(AgentTest, NoIsaIsAnError) { EXPECT_THAT(errorOf(Isa().name()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA")); }
 
 } // namespace
 } // namespace luthier::hsa::test

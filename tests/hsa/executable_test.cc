@@ -21,13 +21,10 @@ std::vector<std::byte> bytesOf(std::span<const std::byte> bytes) { return {bytes
 TEST_F(ExecutableTest, LifeOfAnExecutable) {
   OwnedExecutable executable = value(Executable::create(HSA_PROFILE_BASE, HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR));
   EXPECT_EQ(value(executable->profile()), HSA_PROFILE_BASE);
-  EXPECT_EQ(value(executable->roundingMode()), HSA_DEFAULT_FLOAT_ROUNDING_MODE_NEAR);
-  EXPECT_FALSE(value(executable->isFrozen()));
   EXPECT_TRUE(value(executable->loadedCodeObjects()).empty());
   EXPECT_TRUE(value(executable->symbols(gpu())).empty());
   EXPECT_THAT(value(Executable::all()), testing::Contains(*executable));
   succeed(executable->freeze());
-  EXPECT_TRUE(value(executable->isFrozen()));
   EXPECT_TRUE(value(executable->validate()));
   EXPECT_THAT(errorOf(executable->freeze()), HasSubstr("hsa_executable_freeze: HSA_STATUS_ERROR_FROZEN_EXECUTABLE"));
   const Executable gone = *executable;
@@ -37,7 +34,7 @@ TEST_F(ExecutableTest, LifeOfAnExecutable) {
 
 TEST_F(ExecutableTest, BadHandlesAreErrors) {
   const Executable none;
-  EXPECT_THAT(errorOf(none.isFrozen()), HasSubstr("hsa_executable_get_info: HSA_STATUS_ERROR_INVALID_EXECUTABLE"));
+  EXPECT_THAT(errorOf(none.profile()), HasSubstr("hsa_executable_get_info: HSA_STATUS_ERROR_INVALID_EXECUTABLE"));
   EXPECT_THAT(errorOf(none.freeze()), HasSubstr("HSA_STATUS_ERROR_INVALID_EXECUTABLE"));
   EXPECT_THAT(errorOf(none.validate()), HasSubstr("HSA_STATUS_ERROR_INVALID_EXECUTABLE"));
   EXPECT_THAT(errorOf(none.destroy()), HasSubstr("HSA_STATUS_ERROR_INVALID_EXECUTABLE"));
@@ -65,7 +62,6 @@ TEST_F(ExecutableTest, LoadsFromMemory) {
   EXPECT_EQ(value(object.storageMemory()).data(), elf.data());
   EXPECT_EQ(value(object.storageMemory()).size(), elf.size());
   EXPECT_EQ(value(object.storageElf()), elf);
-  EXPECT_THAT(errorOf(object.storageFile()), HasSubstr("HSA_STATUS_ERROR_INVALID_ARGUMENT"));
   EXPECT_THAT(value(object.uri()), AllOf(StartsWith("memory://" + std::to_string(getpid()) + "#offset=0x"),
                                          HasSubstr("&size=" + std::to_string(elf.size()))));
 }
@@ -79,8 +75,6 @@ TEST_F(ExecutableTest, LoadedMemoryIsTheImage) {
   const object::CodeObject parsed = value(object::CodeObject::parse(elf, "kernels"));
   const uint64_t base = value(object.loadBase()), size = value(object.loadSize());
   EXPECT_GE(size, parsed.imageSize());
-  // The ELF is linked at 0.
-  EXPECT_EQ(static_cast<uint64_t>(value(object.loadDelta())), base);
   const object::Symbol *function = parsed.find("twice");
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(value(object.readLoaded(function->address, function->size)),
@@ -161,7 +155,6 @@ TEST_F(ExecutableTest, SymbolsAreListedAndFound) {
   for (const ExecutableSymbol symbol : value(kernels.executable().symbols(gpu()))) {
     found.emplace(value(symbol.name()), value(symbol.kind()));
     EXPECT_EQ(value(symbol.agent()), gpu());
-    EXPECT_TRUE(value(symbol.isDefinition()));
     EXPECT_EQ(value(kernels.executable().symbol(value(symbol.name()), gpu())), symbol);
     EXPECT_EQ(value(symbol.executable()), kernels.executable());
     EXPECT_EQ(value(symbol.loadedCodeObject()), value(kernels.executable().loadedCodeObjects()).at(0));
@@ -177,21 +170,17 @@ TEST_F(ExecutableTest, SymbolsAreListedAndFound) {
   EXPECT_TRUE(value(kernels.executable().symbols(cpu())).empty());
   EXPECT_THAT(errorOf(kernels.executable().symbol("absent", gpu())),
               AllOf(StartsWith("absent: "), HasSubstr("HSA_STATUS_ERROR_INVALID_SYMBOL_NAME")));
-  EXPECT_THAT(errorOf(kernels.executable().programSymbol("count.kd")),
-              HasSubstr("HSA_STATUS_ERROR_INVALID_SYMBOL_NAME"));
 }
 
 TEST_F(ExecutableTest, KernelsHaveDescriptors) {
   Kernels kernels(gpu());
   const ExecutableSymbol kernel = kernels.symbol("resources.kd");
   EXPECT_EQ(value(kernel.kernelName()), "resources");
-  EXPECT_EQ(value(kernel.linkage()), HSA_SYMBOL_LINKAGE_PROGRAM);
   EXPECT_EQ(value(kernel.address()), value(kernel.kernelObject()));
   EXPECT_EQ(value(kernel.size()), 64u);
   EXPECT_EQ(value(kernel.groupSegmentSize()), 256u);
   EXPECT_GE(value(kernel.privateSegmentSize()), 64u);
   EXPECT_GE(value(kernel.kernargSize()), 12u);
-  EXPECT_GE(value(kernel.kernargAlignment()), 8u);
   const object::KernelDescriptor descriptor = value(kernel.kernelDescriptor());
   EXPECT_EQ(descriptor.groupSegmentSize, 256u);
   EXPECT_EQ(descriptor.privateSegmentSize, value(kernel.privateSegmentSize()));
@@ -202,9 +191,7 @@ TEST_F(ExecutableTest, KernelsHaveDescriptors) {
   ASSERT_NE(function, nullptr);
   EXPECT_EQ(descriptor, value(parsed.descriptor(*function)));
   const uint64_t base = value(value(kernel.loadedCodeObject()).loadBase());
-  EXPECT_EQ(value(kernel.kernelEntry()), base + function->address);
   EXPECT_EQ(value(kernel.kernelObject()), base + function->descriptor);
-  EXPECT_EQ(errorOf(kernel.variableSegment()), "resources.kd is a kernel and has no variable segment");
 }
 
 TEST_F(ExecutableTest, VariablesHaveAddresses) {
@@ -212,7 +199,6 @@ TEST_F(ExecutableTest, VariablesHaveAddresses) {
   const ExecutableSymbol total = kernels.symbol("total"), table = kernels.symbol("table");
   EXPECT_EQ(value(total.size()), 8u);
   EXPECT_EQ(value(table.size()), 16u);
-  EXPECT_EQ(value(total.variableSegment()), HSA_VARIABLE_SEGMENT_GLOBAL);
   uint64_t number = 0;
   succeed(copyMemory(&number, reinterpret_cast<void *>(value(total.address())), sizeof number));
   EXPECT_EQ(number, 7u);
@@ -236,14 +222,10 @@ TEST_F(ExecutableTest, VariablesAreDefinedFromOutside) {
   succeed(executable->defineGlobal(gpu(), "provided", variable.address()));
   EXPECT_THAT(errorOf(executable->defineGlobal(gpu(), "provided", 8)),
               AllOf(StartsWith("provided: "), HasSubstr("HSA_STATUS_ERROR_VARIABLE_ALREADY_DEFINED")));
-  succeed(executable->defineReadonly(gpu(), "elsewhere", variable.address()));
   succeed(executable->defineGlobal("everywhere", variable.address()));
-  EXPECT_EQ(value(value(executable->programSymbol("everywhere")).address()), variable.address());
-  EXPECT_EQ(value(value(executable->symbol("elsewhere", gpu())).variableSegment()), HSA_VARIABLE_SEGMENT_READONLY);
   value(executable->load(gpu(), *reader));
   succeed(executable->freeze());
   EXPECT_THAT(errorOf(executable->defineGlobal("late", 8)), HasSubstr("HSA_STATUS_ERROR_FROZEN_EXECUTABLE"));
-  EXPECT_THAT(errorOf(executable->defineReadonly(gpu(), "late", 8)), HasSubstr("HSA_STATUS_ERROR_FROZEN_EXECUTABLE"));
   EXPECT_THAT(errorOf(executable->load(gpu(), *reader)), HasSubstr("HSA_STATUS_ERROR_FROZEN_EXECUTABLE"));
 
   Kernels kernels(gpu());
@@ -274,8 +256,6 @@ TEST_F(ExecutableTest, DeviceFunctionsAreSymbols) {
   EXPECT_TRUE(value(executable.symbols(cpu())).empty());
   EXPECT_EQ(value(function.kind()), Kind::DeviceFunction);
   EXPECT_EQ(value(function.name()), "twice");
-  EXPECT_EQ(value(function.linkage()), HSA_SYMBOL_LINKAGE_MODULE);
-  EXPECT_TRUE(value(function.isDefinition()));
   EXPECT_EQ(value(function.agent()), gpu());
   EXPECT_EQ(value(function.executable()), executable);
   EXPECT_EQ(value(function.loadedCodeObject()), object);
