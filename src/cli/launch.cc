@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -117,6 +118,10 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
     library += c;
   }
   set["HSA_TOOLS_LIB"] = prepend(library, lookUp(current, "HSA_TOOLS_LIB"), " ", ' ');
+  // The process that this one becomes, and a number that no other run has.
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  set["LUTHIER_RUN"] = fmt::format("{}.{}{:09}", getpid(), now.tv_sec, now.tv_nsec);
   if (!run.trace.empty())
     set["LUTHIER_TRACE"] = run.trace;
   if (run.outputFile)
@@ -126,6 +131,7 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
     for (auto &[name, value] : run.tools->toEnvironment())
       set[name] = value;
     preload(set, current, run.exitShim);
+    set["LUTHIER_EXPECT_HSA"] = run.tools->strict ? "strict" : "warn";
   }
   return set;
 }

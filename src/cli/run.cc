@@ -203,8 +203,6 @@ int becomeApplication(const std::vector<std::string> &application) {
   for (const std::string &argument : application)
     arguments.push_back(const_cast<char *>(argument.c_str()));
   arguments.push_back(nullptr);
-  // For libluthier-exit.so, which is in children as well.
-  ::setenv("LUTHIER_APPLICATION", fmt::format("{}", ::getpid()).c_str(), 1);
   ::execvp(arguments[0], arguments.data());
 
   int reason = errno;

@@ -5,10 +5,27 @@
 #include "runtime/hsa_trace.h"
 #include "runtime/tool_host.h"
 #include "support/log.h"
+#include "support/variables.h"
+
+#include <cstdlib>
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 using namespace luthier;
+
+namespace {
+
+/// LUTHIER_CHILDREN=0 asks for the process that `luthier run` became alone; LUTHIER_RUN, "PID.TIME", names it.
+bool isWanted() {
+  const auto children = env::flag(env::kChildren, true);
+  if (!children)
+    log::error("{}", children.error().message());
+  const auto run = env::text("LUTHIER_RUN");
+  return !children || *children || !run || atol(run->c_str()) == getpid();
+}
+
+} // namespace
 
 extern "C" {
 
@@ -17,6 +34,8 @@ extern "C" {
   Dl_info self;
   if (dladdr(reinterpret_cast<void *>(&OnLoad), &self))
     dlopen(self.dli_fname, RTLD_NOW | RTLD_NODELETE);
+  if (!isWanted())
+    return true; // ROCr's table stays as it is
   if (auto traced = runtime::startHsaTrace(); !traced)
     log::error("{}", traced.error().message());
   hsa::Interceptor &interceptor = hsa::Interceptor::instance();

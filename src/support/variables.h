@@ -32,10 +32,12 @@ inline constexpr Variable kPoisonDead{"LUTHIER_VGPU_POISON_DEAD", ValueType::Kin
 inline constexpr Variable kTraceSums{"LUTHIER_VGPU_TRACE_SUMS", ValueType::Kind::Flag};
 inline constexpr Variable kStats{"LUTHIER_VGPU_STATS", ValueType::Kind::OutputFile};
 inline constexpr Variable kVgpuTrace{"LUTHIER_VGPU_TRACE", ValueType::Kind::OutputFile};
+inline constexpr Variable kChildren{"LUTHIER_CHILDREN", ValueType::Kind::Flag};
 inline constexpr Variable kTraceFile{"LUTHIER_TRACE_FILE", ValueType::Kind::OutputFile};
 
-inline constexpr const Variable *kVariables[] = {&kLog,        &kCpu,       &kTranslate, &kThreads,   &kStrictWaits,
-                                                 &kPoisonDead, &kTraceSums, &kStats,     &kVgpuTrace, &kTraceFile};
+inline constexpr const Variable *kVariables[] = {&kLog,         &kCpu,        &kTranslate, &kThreads,
+                                                 &kStrictWaits, &kPoisonDead, &kTraceSums, &kStats,
+                                                 &kVgpuTrace,   &kTraceFile,  &kChildren};
 
 // Of the kinds that the names say.
 Result<uint64_t> number(const Variable &variable, uint64_t fallback);

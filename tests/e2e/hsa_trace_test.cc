@@ -120,6 +120,18 @@ TEST(HsaTrace, DurationIsThatOfHipsEvents) {
   EXPECT_NEAR(byTrace / byEvents, 1, 0.05) << outcome.output;
 }
 
+TEST(HsaTrace, ChildrenAreTracedUnlessTheUserObjects) {
+  const std::vector<std::string> options = {"--gpu", "gfx90a", "--trace", "packets"};
+  const std::vector<std::string> script = {"sh", "-c", sampleProgram("vector_add") + "; true"};
+  EXPECT_THAT(luthierRun(options, script).output, HasSubstr("dispatch queue"));
+  setenv("LUTHIER_CHILDREN", "0", 1);
+  const Outcome children = luthierRun(options, script), first = luthierRun(options, {sampleProgram("vector_add")});
+  unsetenv("LUTHIER_CHILDREN");
+  EXPECT_THAT(children.output, HasSubstr("PASS"));
+  EXPECT_THAT(children.output, Not(HasSubstr("queue")));
+  EXPECT_THAT(first.output, HasSubstr("dispatch queue"));
+}
+
 // HIP waits with HSA_WAIT_STATE_ACTIVE (1), which would take a core away from the virtual GPU.
 TEST(HsaTrace, HostThreadsBlock) {
   const Outcome outcome = luthierRun({"--gpu", "gfx90a", "--trace", "hsa"}, {sampleProgram("vector_add")});

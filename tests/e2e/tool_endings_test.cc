@@ -61,7 +61,7 @@ TEST_F(ToolEndings, WithoutHsa) {
       options.push_back("--strict");
     return luthierRun(options, command);
   };
-  constexpr const char *kMessage = "the application has not started HSA";
+  constexpr const char *kMessage = "the application never started HSA";
   for (const bool strict : {false, true}) {
     const Outcome nothing = run({"true"}, strict);
     EXPECT_NE(nothing.output.find(kMessage), std::string::npos) << nothing.output;
@@ -72,7 +72,7 @@ TEST_F(ToolEndings, WithoutHsa) {
     const Outcome failed = run({"sh", "-c", "exit 3"}, strict);
     EXPECT_NE(failed.output.find(kMessage), std::string::npos) << failed.output;
     EXPECT_EQ(failed.exitCode, 3);
-    // Who leaves the work to others is not asked.
+    // A child's start counts.
     const Outcome shell = run({"sh", "-c", "env true && " LUTHIER_PROGRAMS "/endings; exit 4"}, strict);
     EXPECT_EQ(shell.output.find(kMessage), std::string::npos) << shell.output;
     EXPECT_NE(shell.output.find("1 instrumented"), std::string::npos) << shell.output;

@@ -6,19 +6,23 @@
 // libluthier.so is loaded by ROCr, privately and late, so nothing here can find it: it finds us, and says what to call
 // (src/runtime/exit_flush.h).
 //
-// It also tells the user when the application never started HSA, so that no tool was even loaded: nobody else could.
-//
 // The library is in every child process too. A child of fork() that ends with _exit has a copy of its parent's results,
 // and one of vfork() even the parent's memory: whoever did not register does not flush. Plain C on libc alone.
+//
+// Children need not be GPU programs: where nobody registers, this library does nothing, with one exception. The process
+// that `luthier run` became says at its end if neither it nor a child has started HSA, since its user waits for results
+// that will not come. LUTHIER_RUN, "PID.TIME", names that process; LUTHIER_EXPECT_HSA asks for the word: "warn", or
+// "strict" for exit status 1 in place of 0. A child that does start HSA leaves a mark, an empty file in /dev/shm, which
+// the first process takes away.
 //
 // Not covered: a process that replaces itself by exec, and raw system calls.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -35,47 +39,61 @@ static long flushingThread;
 
 static void (*nextExit)(int), (*nextExit2)(int), (*nextQuickExit)(int), (*nextFullExit)(int);
 
-static pid_t application; // this process, if it is what `luthier run` has become; 0 in its children
-static int strict;
+enum { quiet, warn, strict };
+static int expectation;
+static pid_t expecting; // the process that says so
 
-// A process that has started others may have left the work to them, and what they saw is not known here.
-static int startedOthers(void) {
-  struct rusage children;
-  return getrusage(RUSAGE_CHILDREN, &children) == 0 && children.ru_maxrss > 0;
+// Of a child that has started HSA. False: this is no child of a `luthier run`.
+static int markName(char *name, size_t size) {
+  const char *run = secure_getenv("LUTHIER_RUN");
+  if (!run || !*run || strspn(run, "0123456789.") != strlen(run))
+    return 0;
+  return snprintf(name, size, "/dev/shm/luthier-hsa-%s", run) < (int)size;
 }
 
-// The status to end with.
-static int checkHsa(int status) {
-  if (application != getpid() || __atomic_load_n(&owner, __ATOMIC_ACQUIRE) != 0 || startedOthers())
-    return status;
-  application = 0; // once
-  static const char warning[] =
-      "luthier: warning: the application has not started HSA: no tool was loaded, and no kernel was launched\n";
-  static const char error[] =
-      "luthier: error: the application has not started HSA: no tool was loaded, and no kernel was launched\n";
-  const char *text = strict ? error : warning;
-  if (write(STDERR_FILENO, text, strlen(text)) < 0)
-    return status;
-  return strict && status == 0 ? 1 : status;
+static int isFirstProcess(void) {
+  const char *run = secure_getenv("LUTHIER_RUN");
+  return run && (pid_t)strtol(run, NULL, 10) == getpid();
 }
 
-static void onExit(int status, void *unused) {
+// The status to end with. Without allocation: a signal handler may be ending the process.
+static int lookForHsa(int status) {
+  if (expectation == quiet || expecting != getpid())
+    return status;
+  const int asked = expectation;
+  expectation = quiet;
+  char mark[128];
+  const int started = __atomic_load_n(&owner, __ATOMIC_ACQUIRE) == getpid();
+  if ((markName(mark, sizeof mark) && unlink(mark) == 0) || started)
+    return status;
+  static const char warning[] = "luthier: warning: ", error[] = "luthier: error: ",
+                    text[] = "no results: the application never started HSA, the runtime of HIP programs\n";
+  // A stderr that is closed changes nothing.
+  const int said = asked == strict ? write(STDERR_FILENO, error, sizeof error - 1) > 0
+                                   : write(STDERR_FILENO, warning, sizeof warning - 1) > 0;
+  if (said && write(STDERR_FILENO, text, sizeof text - 1) < 0)
+    return status;
+  return asked == strict && status == 0 ? 1 : status;
+}
+
+// Runs last at exit, or return from main: it was registered first.
+static void atEnd(int status, void *unused) {
   (void)unused;
-  const int wanted = checkHsa(status);
-  if (wanted == status)
+  const int last = lookForHsa(status);
+  if (last == status)
     return;
-  fflush(NULL);
+  fflush(NULL); // what exit was about to do
   for (;;)
-    syscall(SYS_exit_group, wanted);
+    syscall(SYS_exit_group, last);
 }
 
 // Early, so that ending takes no lock of the dynamic linker's.
 __attribute__((constructor)) static void findNext(void) {
-  const char *process = secure_getenv("LUTHIER_APPLICATION"), *asked = secure_getenv("LUTHIER_STRICT");
-  if (process && strtol(process, NULL, 10) == getpid()) {
-    application = getpid();
-    strict = asked && strcmp(asked, "1") == 0;
-    on_exit(onExit, NULL);
+  const char *wanted = secure_getenv("LUTHIER_EXPECT_HSA");
+  if (wanted && *wanted && isFirstProcess()) {
+    expectation = strcmp(wanted, "strict") == 0 ? strict : warn;
+    expecting = getpid();
+    on_exit(atEnd, NULL);
   }
   nextExit = (void (*)(int))dlsym(RTLD_NEXT, "_exit");
   nextExit2 = (void (*)(int))dlsym(RTLD_NEXT, "_Exit");
@@ -90,6 +108,12 @@ EXPORT void luthierRegisterFlush(void (*function)(void), void (*exiting)(int)) {
   beforeExit = exiting;
   __atomic_store_n(&state, idle, __ATOMIC_RELAXED);
   __atomic_store_n(&owner, getpid(), __ATOMIC_RELEASE);
+  char mark[128];
+  if (secure_getenv("LUTHIER_EXPECT_HSA") && !isFirstProcess() && markName(mark, sizeof mark)) {
+    const int file = open(mark, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file >= 0)
+      close(file);
+  }
 }
 
 static void flushResults(void) {
@@ -114,7 +138,7 @@ static void flushResults(void) {
 
 static _Noreturn void end(void (*next)(int), int status) {
   flushResults();
-  status = checkHsa(status);
+  status = lookForHsa(status);
   if (next)
     next(status);
   for (;;)
