@@ -9,7 +9,7 @@ __global__ void chain(unsigned *values, unsigned steps) {
 }
 
 int main() {
-  constexpr unsigned kBlocks = 64, kThreads = 64, kSteps = 90'000;
+  constexpr unsigned kBlocks = 64, kThreads = 64, kSteps = 300'000;
   unsigned *values;
   HIP_CHECK(hipMalloc(&values, kBlocks * kThreads * sizeof *values));
   hipEvent_t begin, end;
