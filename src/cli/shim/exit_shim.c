@@ -66,13 +66,11 @@ static int lookForHsa(int status) {
   const int started = __atomic_load_n(&owner, __ATOMIC_ACQUIRE) == getpid();
   if ((markName(mark, sizeof mark) && unlink(mark) == 0) || started)
     return status;
-  static const char warning[] = "luthier: warning: ", error[] = "luthier: error: ",
-                    text[] = "no results: the application never started HSA, the runtime of HIP programs\n";
-  // A stderr that is closed changes nothing.
-  const int said = asked == strict ? write(STDERR_FILENO, error, sizeof error - 1) > 0
-                                   : write(STDERR_FILENO, warning, sizeof warning - 1) > 0;
-  if (said && write(STDERR_FILENO, text, sizeof text - 1) < 0)
-    return status;
+  static const char text[] = "no results: the application never started HSA, the runtime of HIP programs\n";
+  const char *parts[] = {asked == strict ? "luthier: error: " : "luthier: warning: ", text};
+  for (int n = 0; n < 2; ++n)
+    if (write(STDERR_FILENO, parts[n], strlen(parts[n])) < 0)
+      break; // nobody reads it
   return asked == strict && status == 0 ? 1 : status;
 }
 
