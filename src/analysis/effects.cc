@@ -69,7 +69,7 @@ struct Table {
 };
 
 const OpcodeRow &rowOf(Opcode opcode) {
-  static const Table table;
+  [[clang::no_destroy]] static const Table table;
   return table.rows[static_cast<size_t>(opcode)];
 }
 

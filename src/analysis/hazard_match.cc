@@ -238,7 +238,7 @@ RegSet vectorsOf(std::span<const RegRange> ranges) {
 } // namespace
 
 const FormTraits &traitsOf(const Instr &instr) {
-  static const std::vector<FormTraits> table = [] {
+  [[clang::no_destroy]] static const std::vector<FormTraits> table = [] {
     std::vector<FormTraits> rows;
     rows.reserve(isa::kForms.size());
     for (const isa::Form &form : isa::kForms)

@@ -39,7 +39,7 @@ unsigned statesOf(const Rule &rule, unsigned passes) {
 class Rules {
 public:
   static const Rules &of(const isa::Target &target) {
-    static const std::array<Rules, 7> all = [] {
+    [[clang::no_destroy]] static const std::array<Rules, 7> all = [] {
       std::array<Rules, 7> sets;
       for (unsigned n = 0; n < 6; ++n)
         sets[n + 1].collect(static_cast<Generation>(1u << n));

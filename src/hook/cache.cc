@@ -35,7 +35,7 @@ std::string othersThan(uid_t user, const struct stat &status) {
 
 void warnOnce(const std::string &folder, const std::string &why) {
   static std::mutex mutex;
-  static std::set<std::string> warned;
+  [[clang::no_destroy]] static std::set<std::string> warned;
   std::lock_guard lock(mutex);
   if (warned.insert(folder).second)
     log::warn(

@@ -226,7 +226,7 @@ struct Raw {
 };
 
 Result<Raw> exchange(const CompilerRequest &request) {
-  static const Result<std::string> program = findProgram();
+  [[clang::no_destroy]] static const Result<std::string> program = findProgram();
   if (!program)
     return program.error();
   const MemoryFile input = LUTHIER_TRY(MemoryFile::create()), output = LUTHIER_TRY(MemoryFile::create());

@@ -29,7 +29,7 @@ constexpr const char *kHookOutput = "LUTHIER_HOOK_OUTPUT";
 constexpr const char *kPackets = "LUTHIER_HOSTCALL_PACKETS";
 constexpr const char *kStrict = "LUTHIER_STRICT";
 
-const std::vector<std::string_view> formatNames = {"text", "csv", "json"}; // as in OutputFormat
+[[clang::no_destroy]] const std::vector<std::string_view> formatNames = {"text", "csv", "json"}; // as in OutputFormat
 
 /// Parts of a list; empty ones are none.
 std::vector<std::string> split(std::string_view text, char separator) {

@@ -1,12 +1,11 @@
 // `luthier run --trace`: what it prints, held against what the virtual GPU counted by itself.
 
 #include "run_command.h"
+#include "support/demangle.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
-
-#include <cxxabi.h>
 
 #include <csignal>
 #include <filesystem>
@@ -25,13 +24,6 @@ using testing::Not;
 
 std::string sampleProgram(const std::string &name) { return LUTHIER_SAMPLES "/" + name; }
 
-std::string demangled(const std::string &name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status),
-                                                     free);
-  return status == 0 ? text.get() : name;
-}
-
 /// A launch as both sides tell it: the kernel's name and its grid.
 using Launches = std::map<std::string, int>;
 
@@ -44,7 +36,7 @@ Launches fromStats(const std::string &path) {
     if (kernel.starts_with("rocr_blit")) // on ROCr's own queues, which no tool of its can intercept
       continue;
     const auto &grid = dispatch["grid"];
-    ++launches[demangled(kernel) + ", grid " + std::to_string(grid[0].get<int>()) + "x" +
+    ++launches[demangle(kernel) + ", grid " + std::to_string(grid[0].get<int>()) + "x" +
                std::to_string(grid[1].get<int>()) + "x" + std::to_string(grid[2].get<int>())];
   }
   return launches;

@@ -9,6 +9,10 @@ using testing::HasSubstr;
 
 class HipCalls : public testing::TestWithParam<std::tuple<const char *, const char *>> {
 protected:
+  // Hooks are compiled in every run, which takes long enough for the application to exit meanwhile.
+  void SetUp() override { setenv("LUTHIER_CACHE", "off", 1); }
+  void TearDown() override { unsetenv("LUTHIER_CACHE"); }
+
   std::string in() const { return std::get<0>(GetParam()); }
   ToolRun runUnder(const std::vector<std::string> &program) const {
     return run({.tools = {TEST_TOOLS "/libhip_calls.so"},

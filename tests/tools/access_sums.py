@@ -102,7 +102,9 @@ for kernel, rows in launches:
 
 counted = collections.defaultdict(lambda: [0, 0])
 for row in done.rows("opcode_histogram"):
-    counted[min(done.symbols()[row["kernel"]]), row["opcode"]] = [row["instructions"], row["lanes"]]
+    sums = counted[min(done.symbols()[row["kernel"]]), row["opcode"]] # a row for each GPU
+    sums[0] += row["instructions"]
+    sums[1] += row["lanes"]
 traced = collections.defaultdict(lambda: [0, 0])
 for kernel, rows in launches:
     for (text, second), all in rows.items():

@@ -153,7 +153,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # The same with kernels that do not wait: what is not there is counted.
     short = run(options.build, options.app, ["mem_trace"],
-                ["mem_trace.slots=64", "mem_trace.pause=500", "mem_trace.full=drop", f"mem_trace.file={folder}/short"])
+                ["mem_trace.slots=64", "mem_trace.pause=100000", "mem_trace.full=drop", f"mem_trace.file={folder}/short"])
     few = Reader(open(folder + "/short", "rb").read())
     lost = short.report["account"]["records_lost"]
     check(lost > 0, "nothing was dropped: the ring was not too small")
