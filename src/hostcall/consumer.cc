@@ -144,7 +144,7 @@ Result<void> Consumer::deregisterBuffer(void *buffer) {
   if (found == buffers_.end())
     return makeErrorCode(AMD_HOSTCALL_ERROR_INVALID_REQUEST, "the hostcall buffer at {} is not registered here",
                          buffer);
-  const std::shared_ptr<Registration> registration = *found;
+  const std::shared_ptr<Registration> registration = std::move(*found);
   buffers_.erase(found);
   registration->leaving = true;
   bool intact = true;

@@ -47,7 +47,7 @@ void ReportWriter::prepare(const Results &results) {
   std::lock_guard lock(mutex_);
   const std::string text = format(results);
   if (file_.empty() || !write(text))
-    fallback_ = new std::string(text);
+    fallback_ = prepared_.emplace_back(std::make_unique<const std::string>(text)).get();
 }
 
 std::string_view ReportWriter::fallback() const {

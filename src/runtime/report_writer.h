@@ -7,6 +7,7 @@
 #include "runtime/tool_settings.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -42,9 +43,10 @@ private:
 
   OutputFormat format_ = OutputFormat::Text;
   std::string file_;
-  std::mutex mutex_;                                    ///< guards what follows and the file
-  bool finished_ = false;                               ///< a late snapshot must not replace the final report
-  std::atomic<const std::string *> fallback_ = nullptr; ///< never freed: a handler may be reading it
+  std::mutex mutex_;                                         ///< guards what follows and the file
+  bool finished_ = false;                                    ///< a late snapshot must not replace the final report
+  std::vector<std::unique_ptr<const std::string>> prepared_; ///< all of them: a handler may be reading one
+  std::atomic<const std::string *> fallback_ = nullptr;      ///< the last of these, until the report is written
 };
 
 } // namespace luthier::runtime

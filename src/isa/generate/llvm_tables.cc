@@ -17,7 +17,7 @@ extern "C" {
 void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTargetMC();
 }
-namespace llvm::AMDGPU {
+namespace llvm::AMDGPU { // NOLINT(readability-identifier-naming): LLVM's
 int16_t getNamedOperandIdx(uint16_t opcode, uint16_t name);
 }
 
@@ -112,8 +112,8 @@ std::vector<std::optional<uint16_t>> nameIndices(uint16_t opcode, size_t operand
 
 Result<std::map<uint16_t, Name>> learnNames(const llvm::MCInstrInfo &info) {
   std::map<std::string, uint16_t> byName;
-  for (uint16_t opcode = 0; opcode < info.getNumOpcodes(); ++opcode)
-    byName[info.getName(opcode).str()] = opcode;
+  for (unsigned opcode = 0; opcode < info.getNumOpcodes(); ++opcode)
+    byName[info.getName(opcode).str()] = static_cast<uint16_t>(opcode);
   std::map<uint16_t, Name> names;
   for (const Example &example : kExamples) {
     const auto found = byName.find(example.instruction);
@@ -160,7 +160,7 @@ Result<LlvmTables> readLlvmTables() {
 
   const std::map<uint16_t, Name> names = LUTHIER_TRY(learnNames(*info));
   LlvmTables tables;
-  for (uint16_t opcode = 0; opcode < info->getNumOpcodes(); ++opcode) {
+  for (unsigned opcode = 0; opcode < info->getNumOpcodes(); ++opcode) {
     const llvm::MCInstrDesc &desc = info->get(opcode);
     LlvmInstruction &instruction = tables.instructions.emplace_back();
     instruction.name = info->getName(opcode).str();
@@ -169,7 +169,7 @@ Result<LlvmTables> readLlvmTables() {
       instruction.mnemonic = std::move(mnemonic);
     instruction.size = desc.getSize();
     instruction.defs = desc.getNumDefs();
-    const auto indices = nameIndices(opcode, desc.getNumOperands());
+    const auto indices = nameIndices(static_cast<uint16_t>(opcode), desc.getNumOperands());
     for (unsigned n = 0; n < desc.getNumOperands(); ++n) {
       const llvm::MCOperandInfo &operand = desc.operands()[n];
       LlvmOperand &out = instruction.operands.emplace_back();
