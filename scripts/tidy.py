@@ -2,8 +2,8 @@
 """Runs clang-tidy over src/ and tools/, or over the given files, with the checks of .clang-tidy. Exits with status 1 if it has anything to say.
 
 Most of clang-tidy's time goes into headers, which every source brings along anew. So sources of one CMake target are looked at together: a unit is a
-generated file that includes them, as in a unity build. Sources that define the same file-local name go into different units; should a unit not compile
-all the same, its sources are looked at one by one. The path-sensitive analyzer gains nothing from that and takes an hour, so it runs only when asked.
+generated file that includes them, as in a unity build. Sources that define the same file-local name go into different units; those that do not compile
+beside the others all the same are looked at alone. The path-sensitive analyzer gains nothing from that and takes an hour, so it runs only when asked.
 
 The build folder (LUTHIER_BUILD_DIR, default: build) must have been built: clang-tidy needs the generated headers.
 """
@@ -22,6 +22,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 TIDY = "clang-tidy-19"
 # Definitions begin in the first column. What this misses costs a second look at the sources of a unit, nothing else.
 DEFINITION = re.compile(r"^(?!namespace|using|return|#|//)(?:[\w:<>,*&\[\]\s]+?[\s*&])(\w+)(?:\(|\[| = |\{| \{| : )", re.M)
+
+NOT_COMPILED = re.compile(r"^(\S+?):\d+:\d+: error: .*\[clang-diagnostic-", re.M)
 
 
 class Source:
@@ -82,16 +84,22 @@ def run(file, source, checks):
 
 def look(number, unit, scratch, checks):
     """What clang-tidy says of a unit: empty if nothing."""
-    if len(unit.sources) > 1:
+    together, alone, all = unit.sources, [], ""
+    while len(together) > 1:
         file = scratch / f"unit{number}.cc"
-        file.write_text("".join(f'#include "{s.path}"\n' for s in unit.sources))
-        code, said = run(file, unit.sources[0], checks + ",-bugprone-suspicious-include")
-        if code == 0:
-            return ""
-        if "[clang-diagnostic-error]" not in said:
-            return said
-    results = [run(s.path, s, checks) for s in unit.sources]
-    return "".join(said for code, said in results if code)
+        file.write_text("".join(f'#include "{s.path}"\n' for s in together))
+        code, said = run(file, together[0], checks + ",-bugprone-suspicious-include")
+        broken = {pathlib.Path(name) for name in NOT_COMPILED.findall(said)}
+        bad = [s for s in together if s.path in broken] if broken else []
+        if not broken:
+            all += said if code else ""
+            break
+        alone += bad or together
+        together = [s for s in together if bad and s not in bad]
+    else:
+        alone += together
+    results = [run(s.path, s, checks) for s in alone]
+    return all + "".join(said for code, said in results if code)
 
 
 def main():

@@ -10,6 +10,9 @@ namespace luthier::hsa {
 
 namespace {
 
+/// A time in a signal. Whoever uses a signal for several dispatches has the hardware write there at the same time.
+uint64_t load(const uint64_t &time) { return __atomic_load_n(&time, __ATOMIC_RELAXED); }
+
 /// What our signal is set to when nobody will count it down: the hardware goes from 1 to 0.
 constexpr hsa_signal_value_t kAbandoned = -1;
 
@@ -32,7 +35,8 @@ Times timesOf(const amd_signal_t &signal, hsa_agent_t agent) {
     }
     return hertz;
   }();
-  if (frequency == 0 || signal.start_ts == 0 || signal.end_ts == 0)
+  const uint64_t startTick = load(signal.start_ts), endTick = load(signal.end_ts);
+  if (frequency == 0 || startTick == 0 || endTick == 0)
     return {};
   const auto nanoseconds = [&](uint64_t tick) -> uint64_t {
     uint64_t system = 0;
@@ -43,7 +47,7 @@ Times timesOf(const amd_signal_t &signal, hsa_agent_t agent) {
                                  : static_cast<uint64_t>(static_cast<__uint128_t>(system) * kBillion / frequency);
   };
   // The end first: ROCr may compare the clocks anew for it, and both should be converted with the same result.
-  const uint64_t end = nanoseconds(signal.end_ts), begin = nanoseconds(signal.start_ts);
+  const uint64_t end = nanoseconds(endTick), begin = nanoseconds(startTick);
   return begin && end ? Times{begin, end} : Times{};
 }
 
@@ -232,8 +236,8 @@ void Completions::tellApplication(Watched &watched) {
   if (!signal.handle)
     return;
   auto *theirs = reinterpret_cast<amd_signal_t *>(signal.handle);
-  theirs->start_ts = watched.ours().start_ts;
-  theirs->end_ts = watched.ours().end_ts;
+  __atomic_store_n(&theirs->start_ts, load(watched.ours().start_ts), __ATOMIC_RELAXED);
+  __atomic_store_n(&theirs->end_ts, load(watched.ours().end_ts), __ATOMIC_RELAXED);
   call<ApiId::hsa_signal_subtract_screlease>(signal, hsa_signal_value_t(1));
 }
 
