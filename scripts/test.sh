@@ -2,7 +2,7 @@
 # Usage: scripts/test.sh [CTEST ARGUMENTS...]
 #
 # Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds with
-# warnings as errors, checks the formatting, runs clang-tidy and all tests, two at a time. Extra arguments go to ctest, for example
+# warnings as errors, checks the formatting and runs all tests, two at a time. Extra arguments go to ctest, for example
 #   scripts/test.sh -R Result        tests whose name matches
 #   scripts/test.sh -j8              more at a time
 # A second run installs and builds nothing.
@@ -20,6 +20,5 @@ runTests() { ctest --test-dir "$build" --output-on-failure --no-tests=error -j2 
 timed "packages" installPackages
 timed "formatting" "$root/scripts/format.sh" --check
 timed "build" buildTargets
-timed "clang-tidy" "$root/scripts/tidy.py"
 timed "tests" runTests "$@"
 say "everything passed: $SECONDS s"

@@ -281,9 +281,7 @@ bool QueueInterception::DoorbellTable::insert(uint64_t handle, ShadowQueue *queu
   for (size_t n = slotOf(handle), tries = 0; tries < kSlots; n = (n + 1) % kSlots, ++tries) {
     Slot &slot = slots_[n];
     const uint64_t found = slot.handle.load(std::memory_order_relaxed);
-    if (found == handle)
-      place = &slot;
-    else if (!place && !slot.queue.load(std::memory_order_relaxed))
+    if (found == handle || (!place && !slot.queue.load(std::memory_order_relaxed)))
       place = &slot;
     if (found == handle || found == 0)
       break;

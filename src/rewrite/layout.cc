@@ -178,11 +178,12 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
     const Item &item = items_[n];
     memcpy(result.code.data() + offsets[n], bytes_.data() + item.begin, item.size);
     CodeRange *last = result.ranges.empty() ? nullptr : &result.ranges.back();
-    if (last && last->kind == CodeRange::Kind::Original && item.kind == CodeRange::Kind::Original &&
-        last->original + last->size == item.original)
-      last->size += item.size;
-    else if (last && item.kind != CodeRange::Kind::Original && last->kind == item.kind && last->site == item.site &&
-             last->note == item.note && last->original == item.original)
+    const bool isOriginal = item.kind == CodeRange::Kind::Original;
+    const bool continues =
+        last && last->kind == item.kind &&
+        (isOriginal ? last->original + last->size == item.original
+                    : last->site == item.site && last->note == item.note && last->original == item.original);
+    if (continues)
       last->size += item.size;
     else
       result.ranges.push_back({item.kind, offsets[n], item.size, item.original, item.site, item.note});

@@ -80,7 +80,7 @@ TEST_P(EveryWayToWait, ForTheCallbacksOwnPackets) {
   EXPECT_TRUE(satisfied);
   EXPECT_FALSE(releasedBefore);
   EXPECT_TRUE(releasedAfter);
-  EXPECT_TRUE(finished(done));
+  EXPECT_TRUE(done.waitFor(0));
   EXPECT_EQ(*counter, 64u);
   EXPECT_EQ(*wrong, 0u);
   EXPECT_EQ(released, 1);
@@ -90,7 +90,7 @@ TEST_P(EveryWayToWait, ForTheCallbacksOwnPackets) {
   // The queue goes on.
   const AppSignal last(1);
   queue.submit(kernels.dispatch("count", last, 1, counter));
-  EXPECT_TRUE(finished(last));
+  EXPECT_TRUE(last.waitFor(0));
   EXPECT_EQ(*counter, 65u);
 }
 
@@ -102,7 +102,7 @@ TEST_P(EveryWayToWait, ForTheCompletionThatTheCallbackHoldsUp) {
   {
     AppQueue queue(gpu(), 64);
     queue.submit(kernels.dispatch("count", done, 1, kernels.shared<uint64_t>()));
-    EXPECT_TRUE(finished(done));
+    EXPECT_TRUE(done.waitFor(0));
     EXPECT_TRUE(interceptor().queues().drainCompletions());
   }
   EXPECT_TRUE(satisfied);
@@ -177,7 +177,7 @@ TEST_F(CallbackWaitsTest, WhatIsOverAtOnceReleasesNothing) {
   });
   AppQueue queue(gpu(), 64);
   queue.submit(kernels.dispatch("count", done, 1, counter));
-  EXPECT_TRUE(finished(done));
+  EXPECT_TRUE(done.waitFor(0));
   EXPECT_FALSE(released);
   EXPECT_EQ(*counter, 2u); // the change has counted
 }
@@ -198,7 +198,7 @@ TEST_F(CallbackWaitsTest, CallbackMayFillItsOwnQueue) {
   last.setBarrierBit(true);
   queue.submit(more);
   queue.submit(last);
-  EXPECT_TRUE(finished(done));
+  EXPECT_TRUE(done.waitFor(0));
   EXPECT_EQ(*counter, 202u);
 }
 
@@ -238,7 +238,7 @@ TEST_F(CallbackWaitsTest, CallbackMayCreateAndDestroyQueues) {
   });
   AppQueue queue(gpu(), 64);
   queue.submit(barrier({}, done));
-  EXPECT_TRUE(finished(done));
+  EXPECT_TRUE(done.waitFor(0));
 }
 
 } // namespace

@@ -95,10 +95,10 @@ private:
   Result<void> collectParameters() {
     if (request_.sources.size() != hook_.parameters.size())
       return refuse(" has {} parameters, but {} arguments are given", hook_.parameters.size(), request_.sources.size());
-    for (uint16_t n = 0; n < hook_.parameters.size(); ++n) {
+    for (size_t n = 0; n < hook_.parameters.size(); ++n) {
       const Source &source = request_.sources[n];
       const HookParameter &parameter = hook_.parameters[n];
-      Port port{.kind = Port::Kind::Parameter, .index = n};
+      Port port{.kind = Port::Kind::Parameter, .index = static_cast<uint16_t>(n)};
       firstSlot_.push_back(slots_.size());
       if (!isAddress(source.kind)) {
         const bool scalar = source.kind == SourceKind::Scalar;

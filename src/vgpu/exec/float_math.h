@@ -101,7 +101,8 @@ template <class I, class T> [[gnu::always_inline]] inline I saturated(T x) {
   constexpr bool isSigned = I(-1) < I(0);
   constexpr I kMax = I(isSigned ? (u64(1) << (sizeof(I) * 8 - 1)) - 1 : u64(I(-1)));
   constexpr I kMin = isSigned ? I(-kMax - 1) : I(0);
-  constexpr T kBeyond = T(kMax / 2 + 1) * T(2); // a power of two: exact
+  constexpr I kHalf = kMax / 2 + 1; // a power of two: exact in T
+  constexpr T kBeyond = T(kHalf) * T(2);
   I d = x >= kBeyond ? kMax : x < T(kMin) ? kMin : static_cast<I>(x);
   return x != x ? I(0) : d;
 }

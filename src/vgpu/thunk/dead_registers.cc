@@ -98,7 +98,8 @@ std::shared_ptr<LoadedLiveness::Object> LoadedLiveness::objectAt(uint64_t entry)
   if (!loaded) // a blit kernel of ROCr
     return object = std::make_shared<Object>();
   std::weak_ptr<Object> &sameFile = byBias_[loaded->bias];
-  if ((object = sameFile.lock()))
+  object = sameFile.lock();
+  if (object)
     return object;
   object = std::make_shared<Object>();
   object->bias = loaded->bias;

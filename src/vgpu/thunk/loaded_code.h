@@ -16,7 +16,7 @@
 #include <unordered_map>
 #include <vector>
 
-struct r_debug;
+struct r_debug; // NOLINT(readability-identifier-naming): the C library's
 
 namespace luthier::vgpu {
 

@@ -93,7 +93,8 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
   for (auto it = run.rbegin(); it != run.rend(); ++it) {
     // Another wave may look at the handler meanwhile: it is only ever stored atomically, and last.
     static_assert(offsetof(Inst, fn) == 0);
-    memcpy(&it->place->fn + 1, &it->inst.fn + 1, sizeof(Inst) - sizeof(Handler));
+    memcpy(reinterpret_cast<std::byte *>(it->place) + sizeof(Handler),
+           reinterpret_cast<const std::byte *>(&it->inst) + sizeof(Handler), sizeof(Inst) - sizeof(Handler));
     __atomic_store_n(&it->place->fn, it->inst.fn, __ATOMIC_RELEASE);
   }
 }
