@@ -1,6 +1,7 @@
 #include "hsa/callback_waits.h"
 
 #include "hsa/interceptor.h"
+#include "hsa/signal.h"
 
 #include <algorithm>
 
@@ -17,21 +18,7 @@ void noteRead(uint64_t source, int64_t value) {
     heldWorks().releaseAll();
 }
 
-bool isMet(hsa_signal_value_t value, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
-  switch (condition) {
-  case HSA_SIGNAL_CONDITION_EQ:
-    return value == wanted;
-  case HSA_SIGNAL_CONDITION_NE:
-    return value != wanted;
-  case HSA_SIGNAL_CONDITION_LT:
-    return value < wanted;
-  case HSA_SIGNAL_CONDITION_GTE:
-    return value >= wanted;
-  }
-  return true; // for ROCr to say what it thinks of it
-}
-
-bool isMet(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
+bool isMetNow(hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
   return isMet(original().core.hsa_signal_load_relaxed_fn(signal), condition, wanted);
 }
 
@@ -68,7 +55,7 @@ hsa_signal_value_t waitFor(hsa_signal_t signal, hsa_signal_condition_t condition
     return waitAndLook(
         timeout, [&](uint64_t part) { return wait(signal, condition, value, part, state); },
         [&](hsa_signal_value_t now) { return isMet(now, condition, value); });
-  if (isMet(signal, condition, value))
+  if (isMetNow(signal, condition, value))
     return wait(signal, condition, value, timeout, state);
   const HeldWorks::Waiting waiting(heldWorks());
   return wait(signal, condition, value, timeout, state);
@@ -84,7 +71,7 @@ uint32_t waitForAny(uint32_t count, hsa_signal_t *signals, hsa_signal_condition_
         [&](uint32_t index) { return index < count; });
   bool met = !signals || !conditions || !values;
   for (uint32_t n = 0; n < count && !met; ++n)
-    met = isMet(signals[n], conditions[n], values[n]);
+    met = isMetNow(signals[n], conditions[n], values[n]);
   if (met)
     return wait(count, signals, conditions, values, timeout, state, satisfying);
   const HeldWorks::Waiting waiting(heldWorks());

@@ -13,7 +13,9 @@ template <class T> Result<T> systemInfo(hsa_system_info_t attribute) {
   return value;
 }
 
-bool meets(hsa_signal_condition_t condition, Signal::Value value, Signal::Value wanted) {
+} // namespace
+
+bool isMet(hsa_signal_value_t value, hsa_signal_condition_t condition, hsa_signal_value_t wanted) {
   switch (condition) {
   case HSA_SIGNAL_CONDITION_EQ:
     return value == wanted;
@@ -24,10 +26,8 @@ bool meets(hsa_signal_condition_t condition, Signal::Value value, Signal::Value 
   case HSA_SIGNAL_CONDITION_GTE:
     return value >= wanted;
   }
-  return false;
+  return true;
 }
-
-} // namespace
 
 Result<uint64_t> timestampFrequency() { return systemInfo<uint64_t>(HSA_SYSTEM_INFO_TIMESTAMP_FREQUENCY); }
 Result<uint64_t> timestamp() { return systemInfo<uint64_t>(HSA_SYSTEM_INFO_TIMESTAMP); }
@@ -84,7 +84,7 @@ std::optional<Signal::Value> Signal::wait(hsa_signal_condition_t condition, Valu
     }
     // HSA may return early for any reason, with a value that does not meet the condition.
     const Value now = call<ApiId::hsa_signal_wait_scacquire>(raw_, condition, value, ticks, how);
-    if (meets(condition, now, value))
+    if (isMet(now, condition, value))
       return now;
     if (!forever && std::chrono::steady_clock::now() - begin >= timeout)
       return std::nullopt;

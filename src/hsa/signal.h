@@ -11,6 +11,9 @@
 
 namespace luthier::hsa {
 
+/// Whether a wait is over. One for a condition that HSA does not have is: what to say of it is ROCr's business.
+bool isMet(hsa_signal_value_t value, hsa_signal_condition_t condition, hsa_signal_value_t wanted);
+
 class Signal;
 using OwnedSignal = Owned<Signal>;
 
