@@ -1,6 +1,5 @@
 #include "hook/cache.h"
 
-#include "support/env.h"
 #include "support/file.h"
 #include "support/log.h"
 
@@ -23,15 +22,6 @@ namespace {
 
 constexpr std::string_view kMagic = "luthier hooks 2\n";
 constexpr size_t kDigestDigits = 64;
-
-/// Who else could have put something there; empty when nobody could.
-std::string othersThan(uid_t user, const struct stat &status) {
-  if (status.st_uid != user)
-    return fmt::format("belongs to user {}, not to user {}, who runs this process", status.st_uid, user);
-  if (status.st_mode & (S_IWGRP | S_IWOTH))
-    return fmt::format("can be written by others (mode {:04o})", status.st_mode & 07777);
-  return {};
-}
 
 void warnOnce(const std::string &folder, const std::string &why) {
   static std::mutex mutex;
@@ -64,7 +54,7 @@ public:
         ::close(folder);
       return;
     }
-    if (const std::string why = othersThan(::geteuid(), status); !why.empty()) {
+    if (const std::string why = whoElseCouldWrite(status); !why.empty()) {
       warnOnce(path.string(), why);
       ::close(folder);
       return;
@@ -98,7 +88,7 @@ Result<std::string> readOwn(int folder, const std::string &name) {
     result = makeErrorCode(errno, "{}", std::strerror(errno));
   else if (!S_ISREG(status.st_mode))
     result = makeError("it is no regular file");
-  else if (const std::string why = othersThan(::geteuid(), status); !why.empty())
+  else if (const std::string why = whoElseCouldWrite(status); !why.empty())
     result = makeError("it {}", why);
   else
     result = readAll(file);
@@ -113,16 +103,6 @@ const std::string_view kHookVersion = LUTHIER_HOOK_VERSION " " LLVM_VERSION_STRI
 std::string digestOf(std::span<const std::byte> bytes) {
   const auto digest = llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
   return llvm::toHex(digest, /*LowerCase=*/true);
-}
-
-std::filesystem::path defaultCacheFolder() {
-  if (const auto folder = env::text("LUTHIER_CACHE"))
-    return *folder == "off" ? std::filesystem::path() : std::filesystem::path(*folder);
-  if (const auto cache = env::text("XDG_CACHE_HOME"))
-    return std::filesystem::path(*cache) / "luthier";
-  if (const auto home = env::text("HOME"))
-    return std::filesystem::path(*home) / ".cache" / "luthier";
-  return {};
 }
 
 Cache::Cache(std::filesystem::path folder) : folder_(std::move(folder)) {

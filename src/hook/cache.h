@@ -6,6 +6,7 @@
 // number in it is checked by who reads it (hook/encoding.h).
 #pragma once
 
+#include "support/cache_folder.h"
 #include "support/result.h"
 
 #include <cstddef>
@@ -23,10 +24,6 @@ inline std::string digestOf(std::string_view text) { return digestOf(std::as_byt
 
 /// Changes with the sources of this layer and with LLVM's version: what was made by another is of no use.
 extern const std::string_view kHookVersion;
-
-/// What the environment says: LUTHIER_CACHE (a folder; empty for "off"), or else $XDG_CACHE_HOME/luthier or
-/// ~/.cache/luthier.
-std::filesystem::path defaultCacheFolder();
 
 class Cache {
 public:
