@@ -21,6 +21,16 @@ function(luthier_library name)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
 endfunction()
 
+# luthier_shim(NAME a.c ...): preloaded into applications and their children, so it needs nothing but libc, and never a
+# sanitizer's runtime.
+function(luthier_shim name)
+  add_library(${name} SHARED ${ARGN})
+  target_compile_options(${name} PRIVATE -Wall -Wextra -fvisibility=hidden -fno-delete-null-pointer-checks)
+  if(LUTHIER_WERROR)
+    target_compile_options(${name} PRIVATE -Werror)
+  endif()
+endfunction()
+
 # All test programs, without running them. The headers that most of them begin with are compiled once, for this program.
 if(LUTHIER_BUILD_TESTS)
   add_custom_target(build-tests)
