@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "stat and stat64 are one structure on 64-bit Linux");
@@ -191,6 +192,16 @@ DEFINE_REDIRECTED(ssize_t, __readlink_chk, (const char *path, char *target, size
                   (path, target, size, room), (usable, target, size, room))
 DEFINE_REDIRECTED(ssize_t, __readlinkat_chk, (int folder, const char *path, char *target, size_t size, size_t room),
                   (folder, path, target, size, room), (folder, usable, target, size, room))
+
+// `ls -l` asks for these.
+DEFINE_REDIRECTED(ssize_t, getxattr, (const char *path, const char *name, void *value, size_t size),
+                  (path, name, value, size), (usable, name, value, size))
+DEFINE_REDIRECTED(ssize_t, lgetxattr, (const char *path, const char *name, void *value, size_t size),
+                  (path, name, value, size), (usable, name, value, size))
+DEFINE_REDIRECTED(ssize_t, listxattr, (const char *path, char *list, size_t size), (path, list, size),
+                  (usable, list, size))
+DEFINE_REDIRECTED(ssize_t, llistxattr, (const char *path, char *list, size_t size), (path, list, size),
+                  (usable, list, size))
 
 // The result is a path as the caller knows it.
 static char *outsideTree(char *resolved, const struct VirtualPath *found) {
