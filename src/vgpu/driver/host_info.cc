@@ -1,11 +1,12 @@
 // Reads what ROCr wants to know about the CPU from /proc and /sys; missing files give plausible defaults.
+//
+// Only what stays the same while the machine runs: the files that are made of it are shared by all processes.
 #include "vgpu/driver/topology.h"
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <string_view>
-#include <thread>
 #include <unistd.h>
 
 namespace luthier::vgpu {
@@ -38,12 +39,12 @@ std::string fromCpuInfo(std::string_view key, std::string fallback) {
 
 HostInfo HostInfo::read() {
   HostInfo info;
-  info.cores = std::max(1u, std::thread::hardware_concurrency());
+  info.cores = static_cast<uint32_t>(std::max(1l, sysconf(_SC_NPROCESSORS_ONLN)));
   const long pages = sysconf(_SC_PHYS_PAGES);
   info.memoryBytes = static_cast<uint64_t>(pages > 0 ? pages : 1 << 20) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   info.clockMhz = leadingNumber(firstLine("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq")) / 1000;
-  if (info.clockMhz == 0)
-    info.clockMhz = leadingNumber(fromCpuInfo("cpu MHz", "0"));
+  if (info.clockMhz == 0) // then this is the only one, but it may be what was measured: not to the last digit
+    info.clockMhz = leadingNumber(fromCpuInfo("cpu MHz", "0")) / 100 * 100;
   info.name = fromCpuInfo("model name", "CPU");
   for (unsigned index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/";

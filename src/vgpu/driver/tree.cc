@@ -123,8 +123,8 @@ Result<void> failure(const std::string &path) {
   return makeErrorCode(errno, "cannot make {}: {}", path, std::strerror(errno));
 }
 
-Result<void> writeNewFile(const std::string &path, std::string_view text) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+Result<void> writeNewFile(const std::string &path, std::string_view text, mode_t mode) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
   if (file < 0)
     return failure(path);
   errno = writeAll(file, text);
@@ -144,8 +144,8 @@ Result<void> write(const TreeContents &contents, const std::filesystem::path &fo
       return makeErrorCode(failed.value(), "cannot make {}: {}", place.parent_path().string(), failed.message());
     if (path.ends_with('/'))
       continue;
-    if (entry.kind == TreeContents::Kind::File)
-      LUTHIER_TRY(writeNewFile(place.string(), entry.text));
+    if (entry.kind != TreeContents::Kind::Link)
+      LUTHIER_TRY(writeNewFile(place.string(), entry.text, entry.kind == TreeContents::Kind::Device ? 0600 : 0444));
     else if (::symlink(entry.text.c_str(), place.c_str()) != 0)
       return failure(place.string());
   }
@@ -274,7 +274,7 @@ Result<std::filesystem::path> placeForThisProcess(const TreeContents &contents) 
 TreeContents describeTree(const Topology &topology, const DeviceFiles &devices, const std::filesystem::path &root) {
   TreeContents tree;
   for (const std::string &path : devices.paths())
-    tree.file(path.substr(1), "");
+    tree.device(path.substr(1));
   describeKfd(tree, topology);
   for (uint32_t node = 1; node < topology.nodes(); ++node)
     describePci(tree, topology, node);

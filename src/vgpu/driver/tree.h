@@ -19,14 +19,15 @@ namespace luthier::vgpu {
 /// Files and links of a tree, by path relative to it. Folders are those of the files, and ones with empty names:
 /// "a/b/".
 struct TreeContents {
-  enum class Kind : uint8_t { File, Link };
+  enum class Kind : uint8_t { File, Device, Link };
   struct Entry {
     Kind kind;
-    std::string text; ///< of a file, or where a link leads
+    std::string text; ///< of a file, or where a link leads; a device is an empty file that may be written
   };
   std::map<std::string, Entry> entries;
 
   void file(std::string path, std::string text) { entries[std::move(path)] = {Kind::File, std::move(text)}; }
+  void device(std::string path) { entries[std::move(path)] = {Kind::Device, ""}; }
   void link(std::string path, std::string target) { entries[std::move(path)] = {Kind::Link, std::move(target)}; }
   void folder(const std::string &path) { entries[path + "/"] = {Kind::File, ""}; }
 };
