@@ -2,6 +2,7 @@
 
 #include "vgpu/driver/device_numbers.h"
 
+#include <cassert>
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -27,12 +28,27 @@ int moveUp(int descriptor) {
   return moved;
 }
 
+/// The lowest that no other device has.
+std::vector<uint32_t> freeCards(uint32_t count, const std::filesystem::path &root) {
+  std::vector<uint32_t> cards;
+  for (uint32_t minor = 0; minor < LUTHIER_VGPU_CARD_MINORS && cards.size() < count; ++minor) {
+    std::error_code failed;
+    const std::string name = fmt::format("card{}", minor);
+    if (!std::filesystem::exists(root / "dev/dri" / name, failed) &&
+        !std::filesystem::exists(root / "sys/class/drm" / name, failed))
+      cards.push_back(minor);
+  }
+  return cards;
+}
+
 } // namespace
 
 uint32_t renderMinor(uint32_t index) { return LUTHIER_VGPU_FIRST_RENDER_MINOR + index; }
-uint32_t cardMinor(uint32_t index) { return LUTHIER_VGPU_FIRST_CARD_MINOR + index; }
 
-DeviceFiles::DeviceFiles(uint32_t gpus) : gpus_(gpus), files_(std::make_unique<File[]>(gpus + 1)) {}
+DeviceFiles::DeviceFiles(uint32_t gpus, const std::filesystem::path &root)
+    : gpus_(gpus), cards_(freeCards(gpus, root)), files_(std::make_unique<File[]>(gpus + 1)) {
+  assert(cards_.size() == gpus);
+}
 
 DeviceFiles::~DeviceFiles() {
   for (uint32_t n = 0; n <= gpus_; ++n)

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -17,16 +18,16 @@
 
 namespace luthier::vgpu {
 
-/// Numbers of GPU `index`'s nodes.
+/// Number of GPU `index`'s render node.
 uint32_t renderMinor(uint32_t index);
-uint32_t cardMinor(uint32_t index);
 
 class DeviceFiles {
 public:
   static constexpr LuthierVgpuFile kKfd = 0;
   static constexpr LuthierVgpuFile renderNode(uint32_t gpu) { return static_cast<LuthierVgpuFile>(gpu + 1); }
 
-  explicit DeviceFiles(uint32_t gpus);
+  /// `root` stands for / and is there for tests: where other cards are looked for.
+  explicit DeviceFiles(uint32_t gpus, const std::filesystem::path &root = "/");
   ~DeviceFiles();
   DeviceFiles(const DeviceFiles &) = delete;
   DeviceFiles &operator=(const DeviceFiles &) = delete;
@@ -38,6 +39,8 @@ public:
   /// A GPU's primary node, /dev/dri/cardN, is another name of its render node.
   LuthierVgpuFile find(std::string_view path) const;
   dev_t number(LuthierVgpuFile file) const;
+  /// Of GPU `index`'s primary node.
+  uint32_t cardMinor(uint32_t index) const { return cards_[index]; }
   /// All paths that `find` knows.
   std::vector<std::string> paths() const;
 
@@ -52,6 +55,7 @@ private:
 
   std::mutex mutex_; ///< over making files
   uint32_t gpus_;
+  std::vector<uint32_t> cards_; ///< numbers of primary nodes
   std::unique_ptr<File[]> files_;
 };
 

@@ -61,7 +61,7 @@ void describeKfd(TreeContents &tree, const Topology &topology) {
 }
 
 /// A GPU as a PCI device with its two DRM nodes.
-void describePci(TreeContents &tree, const Topology &topology, uint32_t node) {
+void describePci(TreeContents &tree, const Topology &topology, uint32_t node, uint32_t card) {
   const GpuModel &model = topology.model(node);
   const DeviceConfig &config = topology.gpu(node);
   const uint32_t location = topology.locationId(node);
@@ -82,6 +82,7 @@ void describePci(TreeContents &tree, const Topology &topology, uint32_t node) {
                              "PCI_SLOT_NAME={1}\nMODALIAS=pci:v00001002d{0:08X}sv00001002sd{0:08X}bc03sc80i00",
                              model.deviceId, slot));
   file("unique_id", fmt::format("{:016x}", topology.uniqueId(node)));
+  file("vbios_version", "luthier"); // rocm_smi takes what has one for a GPU
   file("product_name", fmt::format("Luthier virtual {}", config.target->name));
   file("current_link_speed", "16.0 GT/s PCIe");
   file("current_link_width", "16");
@@ -104,7 +105,7 @@ void describePci(TreeContents &tree, const Topology &topology, uint32_t node) {
     tree.link(fmt::format("sys/dev/char/{}:{}", LUTHIER_VGPU_DRM_MAJOR, minor),
               "../../" + folder.substr(strlen("sys/")));
   };
-  drm(fmt::format("card{}", cardMinor(node - 1)), cardMinor(node - 1));
+  drm(fmt::format("card{}", card), card);
   drm(fmt::format("renderD{}", renderMinor(node - 1)), renderMinor(node - 1));
 }
 
@@ -277,7 +278,7 @@ TreeContents describeTree(const Topology &topology, const DeviceFiles &devices, 
     tree.device(path.substr(1));
   describeKfd(tree, topology);
   for (uint32_t node = 1; node < topology.nodes(); ++node)
-    describePci(tree, topology, node);
+    describePci(tree, topology, node, devices.cardMinor(node - 1));
   tree.file("sys/module/amdgpu/initstate", "live\n");
   tree.file("sys/module/amdgpu/refcnt", "1\n");
   tree.file("sys/module/amdgpu/version", "luthier\n");

@@ -20,30 +20,33 @@
 
 #include "vgpu/driver/device_numbers.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
-enum Extent { below, folderAlone, numbered };
+// A card's number is virtual if there is no real card of that number.
+enum Extent { below, folderAlone, renderNode, card };
 
 static const struct Rule {
   const char *prefix;
   enum Extent extent;
-  unsigned first; // of `numbered`: the prefix is followed by one of LUTHIER_VGPU_MINORS numbers
 } rules[] = {
-    {"/dev/kfd", below, 0},
-    {"/dev/dri", folderAlone, 0},
-    {"/dev/dri/renderD", numbered, LUTHIER_VGPU_FIRST_RENDER_MINOR},
-    {"/dev/dri/card", numbered, LUTHIER_VGPU_FIRST_CARD_MINOR},
-    {"/sys/class/kfd", below, 0},
-    {"/sys/class/drm", folderAlone, 0},
-    {"/sys/class/drm/renderD", numbered, LUTHIER_VGPU_FIRST_RENDER_MINOR},
-    {"/sys/class/drm/card", numbered, LUTHIER_VGPU_FIRST_CARD_MINOR},
-    {"/sys/dev/char/226:", numbered, LUTHIER_VGPU_FIRST_RENDER_MINOR},
-    {"/sys/dev/char/226:", numbered, LUTHIER_VGPU_FIRST_CARD_MINOR},
-    {"/sys/devices/virtual/kfd", below, 0},
-    {LUTHIER_VGPU_SYSFS_DEVICES, below, 0},
-    {"/sys/module/amdgpu", below, 0},
+    {"/dev/kfd", below},
+    {"/dev/dri", folderAlone},
+    {"/dev/dri/renderD", renderNode},
+    {"/dev/dri/card", card},
+    {"/sys/class/kfd", below},
+    {"/sys/class/drm", folderAlone},
+    {"/sys/class/drm/renderD", renderNode},
+    {"/sys/class/drm/card", card},
+    {"/sys/dev/char/226:", renderNode},
+    {"/sys/dev/char/226:", card},
+    {"/sys/devices/virtual/kfd", below},
+    {LUTHIER_VGPU_SYSFS_DEVICES, below},
+    {"/sys/module/amdgpu", below},
 };
 
 // What follows `prefix` in `path`; null when it does not begin so. Repeated slashes and "." are as one slash.
@@ -61,35 +64,57 @@ static const char *after(const char *path, const char *prefix) {
 
 static int endsComponent(const char *rest) { return *rest == '\0' || *rest == '/'; }
 
+static int endsFolder(const char *rest) {
+  return endsComponent(rest) && rest[strspn(rest, "/.")] == '\0' && !strstr(rest, "..");
+}
+
+// The number that a component ends with; -1 when there is none, or it is too large to be one.
+static int numberIn(const char *rest) {
+  int number = 0;
+  const char *digit = rest;
+  for (; *digit >= '0' && *digit <= '9' && number < 1000; ++digit)
+    number = number * 10 + (*digit - '0');
+  return digit != rest && endsComponent(digit) ? number : -1;
+}
+
+static int isRenderNode(int number) {
+  return number >= LUTHIER_VGPU_FIRST_RENDER_MINOR &&
+         number < LUTHIER_VGPU_FIRST_RENDER_MINOR + LUTHIER_VGPU_RENDER_MINORS;
+}
+
+RARE static int isRealCard(const char *prefix, int number) {
+  const int before = errno;
+  char path[64];
+  snprintf(path, sizeof path, "%s%d", prefix, number);
+  const long missing = syscall(SYS_faccessat, AT_FDCWD, path, F_OK);
+  errno = before;
+  return !missing;
+}
+
+static int applies(const struct Rule *rule, const char *rest) {
+  switch (rule->extent) {
+  case below:
+    return endsComponent(rest);
+  case folderAlone:
+    return endsFolder(rest);
+  case renderNode:
+    return isRenderNode(numberIn(rest));
+  case card: {
+    const int number = numberIn(rest);
+    return number >= 0 && number < LUTHIER_VGPU_CARD_MINORS && !isRealCard(rule->prefix, number);
+  }
+  }
+  return 0;
+}
+
 // `*rest` is what follows the rule's prefix.
 static const struct Rule *findRule(const char *path, const char **rest) {
   if (!path || *path != '/')
     return NULL;
   for (size_t n = 0; n < sizeof rules / sizeof *rules; ++n) {
-    const char *end = after(path, rules[n].prefix);
-    if (!end)
-      continue;
-    *rest = end;
-    switch (rules[n].extent) {
-    case below:
-      if (endsComponent(end))
-        return &rules[n];
-      break;
-    case folderAlone:
-      if (endsComponent(end) && end[strspn(end, "/.")] == '\0' && !strstr(end, ".."))
-        return &rules[n];
-      break;
-    case numbered: {
-      unsigned number = 0;
-      const char *digit = end;
-      for (; *digit >= '0' && *digit <= '9' && number < 1000; ++digit)
-        number = number * 10 + (unsigned)(*digit - '0');
-      if (digit != end && endsComponent(digit) && number >= rules[n].first &&
-          number < rules[n].first + LUTHIER_VGPU_MINORS)
-        return &rules[n];
-      break;
-    }
-    }
+    *rest = after(path, rules[n].prefix);
+    if (*rest && applies(&rules[n], *rest))
+      return &rules[n];
   }
   return NULL;
 }

@@ -1,5 +1,7 @@
 #include "vgpu/driver/device_files.h"
 
+#include "cli/temp_folder.h"
+
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -20,18 +22,30 @@ LuthierVgpuFile identify(const DeviceFiles &files, int descriptor) {
 }
 
 struct Files : testing::Test {
-  DeviceFiles files{2};
+  cli::TempFolder machine;
+  DeviceFiles files{2, machine.path()};
 };
 
 TEST_F(Files, areFoundByPath) {
   EXPECT_EQ(files.find("/dev/kfd"), DeviceFiles::kKfd);
   EXPECT_EQ(files.find("/dev/dri/renderD184"), DeviceFiles::renderNode(0));
   EXPECT_EQ(files.find("/dev/dri/renderD185"), DeviceFiles::renderNode(1));
-  EXPECT_EQ(files.find("/dev/dri/card57"), DeviceFiles::renderNode(1));
+  EXPECT_EQ(files.find("/dev/dri/card1"), DeviceFiles::renderNode(1));
   for (const char *other : {"", "/dev/kfd0", "/dev/dri", "/dev/dri/renderD186", "/dev/dri/renderD128", "/dev/null"})
     EXPECT_EQ(files.find(other), LUTHIER_VGPU_NO_FILE) << other;
   for (const std::string &path : files.paths())
     EXPECT_NE(files.find(path), LUTHIER_VGPU_NO_FILE) << path;
+}
+
+TEST_F(Files, cardsTakeTheNumbersThatAreFree) {
+  machine.write("dev/dri/card0", "");
+  machine.write("sys/class/drm/card2/dev", "");
+  const DeviceFiles others(3, machine.path());
+  EXPECT_EQ(others.cardMinor(0), 1u);
+  EXPECT_EQ(others.cardMinor(1), 3u);
+  EXPECT_EQ(others.cardMinor(2), 4u);
+  EXPECT_EQ(others.find("/dev/dri/card0"), LUTHIER_VGPU_NO_FILE);
+  EXPECT_EQ(others.find("/dev/dri/card3"), DeviceFiles::renderNode(1));
 }
 
 TEST_F(Files, haveNumbers) {

@@ -40,7 +40,7 @@ size_t filesIn(const fs::path &folder) {
 struct Tree : testing::Test {
   TempFolder folder;
   Topology topology = twoGpus();
-  DeviceFiles devices{2};
+  DeviceFiles devices{2, folder.path() / "machine"};
   TreeContents contents = describeTree(topology, devices, folder.path() / "machine");
   fs::path cache = folder.path() / "cache" / "luthier";
 
@@ -92,14 +92,14 @@ TEST_F(Tree, isTheOneThatToolsWalk) {
   EXPECT_TRUE(fs::is_empty(tree / "sys/class/kfd/kfd/proc"));
   // libdrm goes from the number of a node to its device, from there to the primary node and the bus.
   const fs::path device = tree / "sys/dev/char/226:185/device";
-  EXPECT_TRUE(fs::is_directory(device / "drm/card57"));
+  EXPECT_TRUE(fs::is_directory(device / "drm/card1"));
   EXPECT_TRUE(fs::is_directory(device / "drm/renderD185"));
   EXPECT_EQ(fs::read_symlink(device / "subsystem").filename(), "pci");
   EXPECT_THAT(textOf(device / "uevent"), HasSubstr("PCI_SLOT_NAME=0000:02:00.0\n"));
   EXPECT_EQ(textOf(device / "vendor"), "0x1002\n");
   EXPECT_EQ(textOf(device / "device"), "0x7408\n");
-  EXPECT_EQ(textOf(tree / "sys/class/drm/card56/dev"), "226:56\n");
-  EXPECT_EQ(fs::canonical(tree / "sys/class/drm/card56/device"), tree / "sys/devices/luthier-vgpu/0000:01:00.0");
+  EXPECT_EQ(textOf(tree / "sys/class/drm/card0/dev"), "226:0\n");
+  EXPECT_EQ(fs::canonical(tree / "sys/class/drm/card0/device"), tree / "sys/devices/luthier-vgpu/0000:01:00.0");
   for (const std::string &path : devices.paths())
     EXPECT_EQ(::access((tree / path.substr(1)).c_str(), R_OK | W_OK), 0) << path;
   EXPECT_EQ(fs::status(tree / "sys/module/amdgpu/initstate").permissions() & fs::perms(0222), fs::perms(0));
@@ -108,9 +108,12 @@ TEST_F(Tree, isTheOneThatToolsWalk) {
 TEST_F(Tree, listsOtherDevicesToo) {
   for (const char *path : {"machine/dev/dri/card0", "machine/dev/dri/by-path/x", "machine/sys/class/drm/version"})
     folder.write(path, "");
-  contents = describeTree(topology, devices, folder.path() / "machine");
+  const DeviceFiles withOthers(2, folder.path() / "machine");
+  contents = describeTree(topology, withOthers, folder.path() / "machine");
   const fs::path tree = place();
   EXPECT_EQ(fs::read_symlink(tree / "dev/dri/card0"), "/dev/dri/card0");
+  EXPECT_TRUE(fs::is_regular_file(tree / "dev/dri/card1"));
+  EXPECT_EQ(textOf(tree / "sys/class/drm/card2/dev"), "226:2\n");
   EXPECT_EQ(fs::read_symlink(tree / "dev/dri/by-path"), "/dev/dri/by-path");
   EXPECT_EQ(fs::read_symlink(tree / "sys/class/drm/version"), "/sys/class/drm/version");
   EXPECT_TRUE(fs::is_regular_file(tree / "dev/dri/renderD184"));

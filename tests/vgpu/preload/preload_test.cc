@@ -104,6 +104,15 @@ Outcome run(const std::string &command) {
   return outcome;
 }
 
+/// Of the first virtual GPU: no other card has it.
+std::string firstCard() {
+  for (int number = 0;; ++number) {
+    const std::string name = "card" + std::to_string(number);
+    if (!fs::exists("/proc/self/root/dev/dri/" + name) && !fs::exists("/proc/self/root/sys/class/drm/" + name))
+      return name;
+  }
+}
+
 std::string self() { return fs::read_symlink("/proc/self/exe").string(); }
 
 // Each of these is a process that has not used a virtual path yet.
@@ -124,7 +133,7 @@ const std::map<std::string, std::function<void()>> &probes() {
          ::close(created);
          for (const char *path :
               {"/dev/null", "/sys", "/proc/self/status", "/dev/kfd2", "/sys/class", "kfd", "/dev/dri2",
-               "/dev/dri/card0", "/dev/dri/renderD128", "/dev/dri/renderD1840", "/sys/class/drm/card5",
+               "/dev/dri/card64", "/dev/dri/renderD128", "/dev/dri/renderD1840", "/sys/class/drm/card5-DP-1",
                "/sys/dev/char/1:3", "/sys/dev/char/226:128", "/sys/module/amdgpux", ""}) {
            ::access(path, F_OK);
            ::stat(path, &status);
@@ -240,7 +249,7 @@ TEST(Preload, deviceFilesAreOpenedEachWay) {
     EXPECT_EQ(ask(::fileno(file)).file, 2) << mode;
     ::fclose(file);
   }
-  const int card = ::open("/dev/dri/card56", O_RDWR);
+  const int card = ::open(("/dev/dri/" + firstCard()).c_str(), O_RDWR);
   EXPECT_EQ(ask(card).file, 1);
   ::close(card);
   EXPECT_EQ(::open("/dev/dri/renderD186", O_RDWR), -1); // there are two GPUs
@@ -352,9 +361,9 @@ TEST(Preload, linksLeadToPathsAsTheCallerKnowsThem) {
   EXPECT_THAT(target, testing::EndsWith("/pci"));
 
   const std::string device = "/sys/devices/luthier-vgpu/0000:01:00.0";
-  EXPECT_EQ(fs::canonical("/sys/class/drm/card56/device").string(), device);
+  EXPECT_EQ(fs::canonical("/sys/class/drm/" + firstCard() + "/device").string(), device);
   EXPECT_STREQ(::realpath("/sys/class/drm/renderD184/device", target), device.c_str());
-  EXPECT_STREQ(::__realpath_chk("/sys/dev/char/226:56/device/drm/..", target, sizeof target), device.c_str());
+  EXPECT_STREQ(::__realpath_chk("/sys/dev/char/226:184/device/drm/..", target, sizeof target), device.c_str());
   char *allocated = ::canonicalize_file_name("/dev/kfd");
   EXPECT_STREQ(allocated, "/dev/kfd");
   std::free(allocated);
@@ -366,8 +375,8 @@ TEST(Preload, linksLeadToPathsAsTheCallerKnowsThem) {
 TEST(Preload, foldersThatOthersShareListBoth) {
   const auto drm = namesIn(::opendir("/dev/dri"));
   EXPECT_THAT(drm, Contains("renderD184"));
-  EXPECT_THAT(drm, Contains("card57"));
-  EXPECT_THAT(namesIn(::opendir("/sys/class/drm/")), Contains("card56"));
+  EXPECT_THAT(drm, Contains(firstCard()));
+  EXPECT_THAT(namesIn(::opendir("/sys/class/drm/")), Contains(firstCard()));
   // /proc/self/root is not a virtual path: the real folders, if there are any.
   for (const std::string folder : {"/dev/dri", "/sys/class/drm"})
     for (const std::string &name : namesIn(::opendir(("/proc/self/root" + folder).c_str())))
