@@ -77,20 +77,28 @@ void describePci(TreeContents &tree, const Topology &topology, uint32_t node, ui
   file("subsystem_vendor", "0x1002");
   file("subsystem_device", fmt::format("0x{:04x}", model.deviceId));
   file("class", "0x038000");
-  file("numa_node", "-1");
+  file("numa_node", "0");
   file("uevent", fmt::format("DRIVER=amdgpu\nPCI_CLASS=38000\nPCI_ID=1002:{0:04X}\nPCI_SUBSYS_ID=1002:{0:04X}\n"
                              "PCI_SLOT_NAME={1}\nMODALIAS=pci:v00001002d{0:08X}sv00001002sd{0:08X}bc03sc80i00",
                              model.deviceId, slot));
   file("unique_id", fmt::format("{:016x}", topology.uniqueId(node)));
-  file("vbios_version", "luthier"); // rocm_smi takes what has one for a GPU
+  // rocm_smi takes what has a BIOS for a GPU, and insists on a monitor with a label; there are no sensors.
+  file("vbios_version", "113-LUTHIER-001");
+  const std::string monitor = fmt::format("hwmon/hwmon{}", node - 1);
+  file(monitor + "/name", "amdgpu");
+  file(monitor + "/in0_label", "vddgfx");
   file("product_name", fmt::format("Luthier virtual {}", config.target->name));
   file("current_link_speed", "16.0 GT/s PCIe");
   file("current_link_width", "16");
   file("max_link_speed", "16.0 GT/s PCIe");
   file("max_link_width", "16");
-  for (const char *kind : {"vram", "vis_vram"})
-    file(fmt::format("mem_info_{}_total", kind), fmt::format("{}", config.localMemoryBytes));
+  file("mem_info_vram_total", fmt::format("{}", config.localMemoryBytes));
+  file("mem_info_vis_vram_total", fmt::format("{}", config.localMemoryBytes));
   file("mem_info_gtt_total", fmt::format("{}", topology.host().memoryBytes / 2));
+  // Every process has virtual GPUs of its own, and one that watches GPUs makes no use of them.
+  for (const char *kind : {"vram", "vis_vram", "gtt"})
+    file(fmt::format("mem_info_{}_used", kind), "0");
+  file("gpu_busy_percent", "0");
   tree.link(device + "/subsystem", "../../../bus/pci");
   tree.link(device + "/driver", "../../../bus/pci/drivers/amdgpu");
 

@@ -97,6 +97,10 @@ TEST_F(Tree, isTheOneThatToolsWalk) {
   EXPECT_EQ(fs::read_symlink(device / "subsystem").filename(), "pci");
   EXPECT_THAT(textOf(device / "uevent"), HasSubstr("PCI_SLOT_NAME=0000:02:00.0\n"));
   EXPECT_EQ(textOf(device / "vendor"), "0x1002\n");
+  // rocm_smi of ROCm 5 takes the second word of the BIOS's version for the card's, and asserts that there is a monitor.
+  EXPECT_THAT(textOf(device / "vbios_version"), testing::MatchesRegex("[^-]+-[^-]+-.*\n"));
+  EXPECT_EQ(textOf(device / "hwmon/hwmon1/name"), "amdgpu\n");
+  EXPECT_NE(textOf(device / "hwmon/hwmon1/in0_label"), "");
   EXPECT_EQ(textOf(device / "device"), "0x7408\n");
   EXPECT_EQ(textOf(tree / "sys/class/drm/card0/dev"), "226:0\n");
   EXPECT_EQ(fs::canonical(tree / "sys/class/drm/card0/device"), tree / "sys/devices/luthier-vgpu/0000:01:00.0");
