@@ -45,7 +45,6 @@ add_library(luthier_zstd INTERFACE)
 target_link_libraries(luthier_zstd INTERFACE ${ZSTD_LIBRARY})
 
 find_path(HSA_INCLUDE_DIR hsa/hsa.h REQUIRED)
-find_path(HSAKMT_INCLUDE_DIR hsakmt.h REQUIRED)
 
 if(LUTHIER_BUILD_TESTS)
   find_package(GTest REQUIRED)

@@ -70,7 +70,7 @@ buildTargets() {
 }
 
 # What `luthier run` on a virtual GPU needs.
-buildVirtualGpu() { buildTargets luthier lib/vgpu/libhsakmt.so.1 "$@"; }
+buildVirtualGpu() { buildTargets luthier virtual_gpu "$@"; }
 
 # The C++ and HIP sources of the tree: what git tracks, and what is new and not ignored.
 listSources() {

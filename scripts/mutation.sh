@@ -31,7 +31,7 @@ else
   suites+=(transparency strict)
   installPackages
   configure
-  buildTargets luthier hsakmt_vgpu rewrite_swap rewrite_{state,change,position,hard}_test "${samples[@]/#/sample_}" >&2
+  buildTargets luthier virtual_gpu rewrite_swap rewrite_{state,change,position,hard}_test "${samples[@]/#/sample_}" >&2
 fi
 
 # Fails when it notices something.

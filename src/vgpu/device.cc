@@ -141,6 +141,7 @@ std::shared_ptr<Dispatch> Device::launch(const Launch &launch, Dispatch::OnDone 
 }
 
 void Device::invalidateCode() { code_->invalidate(); }
+bool Device::invalidateCode(uint64_t begin, uint64_t size) { return code_->invalidate(begin, size); }
 
 uint64_t Device::clock() {
   timespec now;

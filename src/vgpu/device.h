@@ -56,6 +56,8 @@ public:
 
   /// Instruction memory may have changed: what is decoded later is decoded anew.
   void invalidateCode();
+  /// The same for memory that is no longer what it was. True if there was code in it.
+  bool invalidateCode(uint64_t begin, uint64_t size);
 
   /// How messages and statistics name a kernel; set once by whoever loads code objects.
   std::function<std::string(uint64_t kernelObject)> kernelName;
@@ -65,7 +67,7 @@ public:
   bool strictWaits = false;
   std::shared_ptr<const Poison> poison;
 
-  /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the thunk.
+  /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the driver.
   std::function<void(uint32_t m0)> onInterrupt;
 
   /// The GPU's counter behind s_memrealtime and dispatch timestamps: 100 MHz.

@@ -86,7 +86,7 @@ struct BufferLanes {
 }
 
 /// Addresses in a buffer that is not swizzled.
-[[gnu::always_inline]] inline const u64 *linearAddresses(Wave &w, const Buffer &b, const BufferLanes &lanes) {
+[[gnu::always_inline]] inline u64 *linearAddresses(Wave &w, const Buffer &b, const BufferLanes &lanes) {
   for (unsigned n = 0; n < N; ++n)
     w.addresses[n] = b.base + static_cast<u64>(lanes.index[n]) * b.stride + lanes.offset[n];
   return w.addresses;

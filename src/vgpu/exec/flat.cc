@@ -12,8 +12,6 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 namespace {
 
-constexpr u64 kTag = AddressSpace::kUserPointerTag;
-
 // GLOBAL.
 
 /// True when EXEC's lanes address consecutive elements; `block` is where lane 0's is, active or not.
@@ -41,21 +39,21 @@ template <u32 Size> [[gnu::always_inline]] inline bool globalCoalesced(Wave &w, 
       return false;
     base = static_cast<u64>(common) << 32;
   }
-  block = (base + offset + static_cast<u64>(static_cast<i64>(i->imm))) & ~kTag;
+  block = base + offset + static_cast<u64>(static_cast<i64>(i->imm));
   return true;
 }
 
 /// Addresses of all lanes: VGPR pair + offset, or SGPR pair + VGPR (unsigned) + offset.
-[[gnu::always_inline]] inline const u64 *globalAddresses(Wave &w, const Inst *i) {
+[[gnu::always_inline]] inline u64 *globalAddresses(Wave &w, const Inst *i) {
   const u32 *v = w.v[i->src[0].reg];
   const u64 offset = static_cast<u64>(static_cast<i64>(i->imm));
   if (i->sdst != kNoScalar) {
     const u64 base = w.scalar64(i->sdst) + offset;
     for (unsigned n = 0; n < N; ++n)
-      w.addresses[n] = (base + v[n]) & ~kTag;
+      w.addresses[n] = base + v[n];
   } else {
     for (unsigned n = 0; n < N; ++n)
-      w.addresses[n] = ((v[n] | static_cast<u64>(v[n + N]) << 32) + offset) & ~kTag;
+      w.addresses[n] = (v[n] | static_cast<u64>(v[n + N]) << 32) + offset;
   }
   return w.addresses;
 }
@@ -108,7 +106,7 @@ template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const 
     for (unsigned part = 0; part < N / kPart; ++part)
       different |= high[part] ^ common;
   }
-  block = (base + first + static_cast<u64>(static_cast<i64>(i->imm))) & ~kTag;
+  block = base + first + static_cast<u64>(static_cast<i64>(i->imm));
   return !anyBits(different) && first <= ~0u - N * Size;
 }
 
@@ -210,7 +208,7 @@ struct FlatLanes {
   for (unsigned n = 0; n < N; ++n) {
     const u64 a = (v[n] | static_cast<u64>(v[n + N]) << 32) + static_cast<u32>(i->imm);
     const u32 high = static_cast<u32>(a >> 32);
-    w.addresses[n] = a & ~kTag;
+    w.addresses[n] = a;
     elsewhere |= static_cast<u64>((high == shared) | (high == priv)) << n;
   }
   return (elsewhere & exec) == 0;
@@ -224,10 +222,10 @@ template <unsigned Bytes> FlatLanes sortLanes(Wave &w, u64 exec, u32 *offset) {
     const u64 bit = 1ull << n;
     const u64 a = w.addresses[n];
     const u32 low = static_cast<u32>(a);
-    if (a >> 32 == (w.sharedAperture & ~kTag) >> 32) {
+    if (a >> 32 == w.sharedAperture >> 32) {
       w.addresses[n] = reinterpret_cast<u64>(w.lds) + low;
       lanes.lds |= static_cast<u64>(low) + Bytes <= w.ldsSize ? bit : 0;
-    } else if (a >> 32 == (w.privateAperture & ~kTag) >> 32) {
+    } else if (a >> 32 == w.privateAperture >> 32) {
       offset[n] = low;
       lanes.scratch |= bit;
     } else {

@@ -149,7 +149,7 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
   return t;
 }
 
-bool typedAllowed(const Wave &w, const Typed &t, u64 &bad) {
+bool typedAllowed(Wave &w, const Typed &t, u64 &bad) {
   if (t.buffer.swizzle)
     return piecesAllowed(w, t.buffer.swizzled(), t.lanes.index, t.lanes.offset, t.inside, t.format.bytes(), bad);
   return !t.inside || lanesAllowed(w, w.addresses, t.inside, t.format.bytes(), bad);

@@ -23,7 +23,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *loadToLds(Wave &w, const Inst
   const u64 exec = w.exec();
   const BufferLanes lanes = bufferLanes(w, i, b);
   const u64 inside = bufferInRange(w, i, b, lanes);
-  const u64 *address = w.addresses;
+  u64 *address = w.addresses;
   if (!b.swizzle)
     address = linearAddresses(w, b, lanes);
   else if (!swizzledLanes<D>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses).whole)
@@ -83,7 +83,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferLoad(Wave &w, const Ins
   const u64 inside = bufferInRange(w, i, b, lanes);
   if (b.swizzle)
     return loadSwizzled<D>(w, i, b.swizzled(), lanes.index, lanes.offset, inside, exec & ~inside);
-  const u64 *address = linearAddresses(w, b, lanes);
+  u64 *address = linearAddresses(w, b, lanes);
   if (registersOf(D) > 1 && bufferInRange(w, i, b, lanes, bytesOf(D) - 4) != exec) [[unlikely]]
     return loadComponents<D>(w, i, b, lanes);
   if (inside == exec && coalesced(address, exec, bytesOf(D), block) && loadCoalesced<D>(w, i, exec, block))
@@ -130,7 +130,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
   const u64 inside = bufferInRange(w, i, b, lanes);
   if (b.swizzle)
     return storeSwizzled<D>(w, i, s, b.swizzled(), lanes.index, lanes.offset, inside);
-  const u64 *address = linearAddresses(w, b, lanes);
+  u64 *address = linearAddresses(w, b, lanes);
   if (registersOf(D) > 1 && bufferInRange(w, i, b, lanes, bytesOf(D) - 4) != exec) [[unlikely]]
     return storeComponents<D>(w, i, b, lanes);
   if (inside == exec && coalesced(address, exec, bytesOf(D), block) && storeCoalesced<D>(w, s, exec, block))
@@ -171,7 +171,7 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
     return w.illegal(i, "is a 64-bit atomic on a swizzled buffer, where a qword is not in one piece");
   const BufferLanes lanes = bufferLanes(w, i, b);
   const u64 inside = bufferInRange(w, i, b, lanes, sizeof(T) - 4);
-  const u64 *address = w.addresses;
+  u64 *address = w.addresses;
   if (b.swizzle)
     swizzledLanes<Data::B32>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses);
   else

@@ -26,10 +26,8 @@ template <unsigned SgprUnit = 1> [[gnu::always_inline]] inline u64 offsetOf(cons
   return offset;
 }
 
-/// The tag is dropped last: then no address, a null pointer's negative offsets included, is so high that a size added
-/// to it wraps.
 template <unsigned SgprUnit = 1> [[gnu::always_inline]] inline u64 addressOf(const Wave &w, const Inst *i) {
-  return ((w.scalar64(i->src[0].reg) & ~3ull) + offsetOf<SgprUnit>(w, i)) & ~AddressSpace::kUserPointerTag;
+  return (w.scalar64(i->src[0].reg) & ~3ull) + offsetOf<SgprUnit>(w, i);
 }
 
 /// What a buffer resource in SGPRs says, as far as scalar instructions look at it.
@@ -47,7 +45,7 @@ struct Buffer {
 };
 
 template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *load(Wave &w, const Inst *i) {
-  const u64 address = addressOf<SgprUnit>(w, i);
+  u64 address = addressOf<SgprUnit>(w, i);
   if (!w.accessible(address, Dwords * 4)) [[unlikely]]
     return w.memoryFault(i, address, false);
   const GuestCopy guest;
@@ -56,7 +54,7 @@ template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *load(Wave &w, cons
 }
 
 template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *store(Wave &w, const Inst *i) {
-  const u64 address = addressOf<SgprUnit>(w, i);
+  u64 address = addressOf<SgprUnit>(w, i);
   if (!w.accessible(address, Dwords * 4)) [[unlikely]]
     return w.memoryFault(i, address, true);
   const GuestCopy guest;
@@ -76,7 +74,7 @@ template <unsigned Dwords> const Inst *bufferLoad(Wave &w, const Inst *i) {
   const Buffer buffer(w, i);
   const u64 offset = offsetOf(w, i);
   const unsigned inside = dwordsInside<Dwords>(buffer, offset);
-  const u64 address = buffer.base + offset;
+  u64 address = buffer.base + offset;
   if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
     return w.memoryFault(i, address, false);
   u32 data[Dwords] = {};
@@ -92,7 +90,7 @@ template <unsigned Dwords> const Inst *bufferStore(Wave &w, const Inst *i) {
   const Buffer buffer(w, i);
   const u64 offset = offsetOf(w, i);
   const unsigned inside = dwordsInside<Dwords>(buffer, offset);
-  const u64 address = buffer.base + offset;
+  u64 address = buffer.base + offset;
   if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
     return w.memoryFault(i, address, true);
   const GuestCopy guest;

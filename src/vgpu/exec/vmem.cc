@@ -4,7 +4,7 @@
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-bool piecesAllowed(const Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
+bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
                    u64 &bad) {
   for (; mask; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(mask));

@@ -325,9 +325,10 @@ inline constexpr u64 kMostPages = 16;
   return address < kAddressLimit && w.memory->allows(address, size, w.deviceMask);
 }
 
-/// True when every lane of `mask` may access [address[lane], address[lane] + span); else `bad` is the first address
-/// that may not (of an access over a page boundary, the page behind it).
-[[gnu::always_inline]] inline bool lanesAllowed(const Wave &w, const u64 *address, u64 mask, u64 span, u64 &bad) {
+/// True when every lane of `mask` may access [address[lane], address[lane] + span), which may move addresses
+/// (Wave::resolve); else `bad` is the first address that may not (of an access over a page boundary, the page behind
+/// it).
+[[gnu::always_inline]] inline bool lanesAllowed(Wave &w, u64 *address, u64 mask, u64 span, u64 &bad) {
   u64 low = ~0ull, high = 0;
   if (mask == ~0ull) {
     for (unsigned i = 0; i < N; ++i) {
@@ -345,8 +346,8 @@ inline constexpr u64 kMostPages = 16;
       [[likely]]
     return true;
   for (; mask; mask &= mask - 1) {
-    const u64 a = address[__builtin_ctzll(mask)];
-    if (!allowed(w, a, span)) {
+    u64 &a = address[__builtin_ctzll(mask)];
+    if (!allowed(w, a, span) && !w.resolve(a, span)) {
       bad = allowed(w, a, 1) ? (a | (AddressSpace::kPageSize - 1)) + 1 : a;
       return false;
     }
@@ -389,7 +390,7 @@ inline constexpr u64 kMostPages = 16;
 
 /// Loads lanes of `mask` into VGPR `dst` from `address`; lanes of `zero` get 0.
 template <Data D>
-[[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *loadLanes(Wave &w, const Inst *i, const u64 *address, u64 mask,
+[[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *loadLanes(Wave &w, const Inst *i, u64 *address, u64 mask,
                                                              u64 zero = 0) {
   u32 *d = w.v[i->dst];
   if (mask) {
@@ -405,7 +406,7 @@ template <Data D>
 
 /// Stores lanes of `mask` from `s` to `address`.
 template <Data D>
-[[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *storeLanes(Wave &w, const Inst *i, const u32 *s, const u64 *address,
+[[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *storeLanes(Wave &w, const Inst *i, const u32 *s, u64 *address,
                                                               u64 mask) {
   if (mask) {
     u64 bad;
@@ -479,7 +480,7 @@ template <Data D>
 
 /// Checks the bytes of accesses that are in pieces.
 /// (vmem.cc)
-bool piecesAllowed(const Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
+bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
                    u64 &bad);
 void loadPieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, u8 *to);
 void storePieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, const u8 *from);
@@ -551,7 +552,7 @@ LUTHIER_GUEST_ACCESS const Inst *storeSwizzled(Wave &w, const Inst *i, const u32
 }
 
 template <Data D>
-LUTHIER_GUEST_ACCESS const Inst *loadLanesToLds(Wave &w, const Inst *i, const u64 *address, u64 mask, u64 zero) {
+LUTHIER_GUEST_ACCESS const Inst *loadLanesToLds(Wave &w, const Inst *i, u64 *address, u64 mask, u64 zero) {
   static_assert(bytesOf(D) <= 4);
   u64 bad;
   if (mask && !lanesAllowed(w, address, mask, bytesOf(D), bad))

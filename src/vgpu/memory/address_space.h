@@ -1,15 +1,22 @@
 // What each virtual GPU may touch: the virtual GPU's page table.
 //
 // GPU addresses are host addresses, so a stray guest access would often land in memory that the host process can
-// read. Hardware would fault; so must we. Every range that the thunk maps to a GPU is entered here, one byte per
+// read. Hardware would fault; so must we. Every range that the driver maps to a GPU is entered here, one byte per
 // 4 KiB page with one bit per GPU, and every guest access is checked against it.
+//
+// Two kinds of pages are not in the table. Registered host memory may have a GPU address of its own (older thunks give
+// it one): that is an alias, translated where the table has refused. Pageable memory is entered when it is touched:
+// whoever sees a refusal asks the pager and tries again.
 //
 // Look-ups take no lock: they run on every wave's memory path. Mapping and unmapping are rare and serialised.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <vector>
 
 namespace luthier::vgpu {
@@ -21,10 +28,6 @@ inline constexpr unsigned kMaxDevices = 8;
 class AddressSpace {
 public:
   static constexpr uint64_t kPageSize = 4096;
-  /// ROCr insists that the GPU address of registered host memory differs from its host address; the thunk sets this
-  /// bit there, and every access drops it again.
-  static constexpr uint64_t kUserPointerTag = 1ull << 52;
-
   /// Addresses that can be mapped are below.
   static constexpr uint64_t kEnd = 1ull << 48;
 
@@ -47,7 +50,25 @@ public:
     return true;
   }
 
+  /// Lets the GPUs in `devices` access host memory at `host` by the address `begin`. `host` itself must be mapped too.
+  void mapAlias(uint64_t begin, uint64_t size, uint64_t host, DeviceMask devices);
+  void unmapAlias(uint64_t begin, DeviceMask devices);
+
+  /// Called for a byte that `allows` refused: true when it is now mapped. Set once, before any GPU runs.
+  std::function<bool(uint64_t address, DeviceMask device)> pager;
+
+  /// The slow way of `allows`: also true for aliases, of which `address` becomes the host's, and for what the pager
+  /// brings in.
+  bool resolve(uint64_t &address, uint64_t size, DeviceMask device) const;
+
 private:
+  uint64_t aliasOf(uint64_t address, uint64_t size, DeviceMask device) const;
+
+  struct Alias {
+    uint64_t end, host;
+    DeviceMask devices;
+  };
+
   static constexpr unsigned kLevelBits = 12;
   static constexpr uint64_t kEntries = 1ull << kLevelBits;
   static_assert(kEnd == kPageSize * kEntries * kEntries * kEntries);
@@ -71,6 +92,8 @@ private:
 
   std::vector<std::atomic<Node *>> root_;
   std::mutex mutex_;
+  mutable std::shared_mutex aliasMutex_;
+  std::map<uint64_t, Alias> aliases_; ///< by first address; they do not overlap
 };
 
 } // namespace luthier::vgpu

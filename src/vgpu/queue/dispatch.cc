@@ -95,6 +95,7 @@ void AqlQueue::kernelDispatch(uint64_t index) {
         shared(queue_->queue_properties).load(std::memory_order_acquire) & AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE;
   }
 
+  host().beforeKernel();
   const hsa_signal_t completion = packet.completion_signal;
   {
     std::unique_lock lock(mutex_);

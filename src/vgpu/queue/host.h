@@ -28,6 +28,9 @@ public:
   /// Nobody handled a fault: ends the process with a message.
   virtual void die(std::string_view why) = 0;
 
+  /// A kernel is about to start: what the host has done to its page tables until now must be seen.
+  virtual void beforeKernel() {}
+
   virtual Activity &activity() = 0;
 };
 

@@ -363,20 +363,17 @@ template <typename T> T *SdmaQueue::accessValue(const uint32_t *words, uint64_t 
 }
 
 std::byte *SdmaQueue::access(uint64_t address, uint64_t size, bool write, const char *what) {
-  const uint64_t plain = address & ~AddressSpace::kUserPointerTag;
-  if (device().memory().allows(plain, size, device().mask()))
-    return reinterpret_cast<std::byte *>(plain);
+  uint64_t at = address;
+  AddressSpace &memory = device().memory();
+  if (memory.allows(at, size, device().mask()) || memory.resolve(at, size, device().mask()))
+    return reinterpret_cast<std::byte *>(at);
   failed_.store(true, std::memory_order_release);
   Fault fault;
   fault.kind = Fault::Kind::Memory;
   fault.write = write;
   fault.address = address;
-  for (uint64_t page = plain; page < plain + size;
-       page = (page / AddressSpace::kPageSize + 1) * AddressSpace::kPageSize)
-    if (!device().memory().allows(page, 1, device().mask())) {
-      fault.address = page | (address & AddressSpace::kUserPointerTag);
-      break;
-    }
+  while (fault.address < address + size && memory.allows(fault.address, 1, device().mask()))
+    fault.address = (fault.address / AddressSpace::kPageSize + 1) * AddressSpace::kPageSize;
   fault.text = fmt::format("SDMA queue {}: {} ({:#x}, {} bytes) is not accessible to this GPU at {:#x}", id(), what,
                            address, size, fault.address);
   host().reportFault(fault.text);

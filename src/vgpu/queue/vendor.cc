@@ -65,10 +65,7 @@ void AqlQueue::indirectBuffer(uint64_t index) {
 void AqlQueue::barrierValue(uint64_t index) {
   const auto &packet = const_cast<Packet &>(slot(index)).barrierValue;
   const uint64_t start = Device::clock();
-  for (const uint64_t reserved :
-       {uint64_t{packet.reserved0}, uint64_t{packet.reserved1}, packet.reserved2, packet.reserved3})
-    if (!checkReserved(index, "barrier-value", "reserved", reserved))
-      return;
+  // Reserved fields are not looked at, as hardware does not: HIP 6.4 leaves in them whatever was there.
   if (packet.cond > HSA_SIGNAL_CONDITION_GTE) {
     fail(queue_code::kBadVendorPacket, fmt::format("packet {}: unknown signal condition {}", index, packet.cond));
     return;

@@ -8,6 +8,7 @@
 namespace luthier::vgpu {
 
 const Inst *Wave::memoryFault(const Inst *, uint64_t, bool) { return nullptr; }
+bool Wave::resolve(uint64_t &, uint64_t) { return false; }
 const Inst *Wave::illegal(const Inst *, const char *) { return nullptr; }
 
 } // namespace luthier::vgpu

@@ -7,6 +7,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -50,6 +51,13 @@ CodeChunk &CodeSnapshot::chunkFor(uint64_t pc) {
   if (!chunk)
     chunk = std::make_unique<CodeChunk>(base);
   return *chunk;
+}
+
+bool CodeSnapshot::covers(uint64_t begin, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  return std::ranges::any_of(chunks_, [&](const auto &chunk) {
+    return chunk.first < begin + size && begin < chunk.first + CodeChunk::kBytes + 4 * CodeChunk::kOverrun;
+  });
 }
 
 const Inst *CodeSnapshot::find(uint64_t pc, const CodeChunk *&chunk) {
@@ -113,6 +121,13 @@ void CodeCache::invalidate() {
   auto fresh = std::make_shared<CodeSnapshot>(device_);
   std::lock_guard lock(mutex_);
   current_ = std::move(fresh);
+}
+
+bool CodeCache::invalidate(uint64_t begin, uint64_t size) {
+  if (!current()->covers(begin, size))
+    return false;
+  invalidate();
+  return true;
 }
 
 } // namespace luthier::vgpu

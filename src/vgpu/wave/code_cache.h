@@ -53,6 +53,9 @@ public:
   /// handler reports it. Thread-safe.
   const Inst *find(uint64_t pc, const CodeChunk *&chunk);
 
+  /// Whether anything was decoded from these addresses.
+  bool covers(uint64_t begin, uint64_t size);
+
   /// What has been translated of it.
   Translations &translations() { return translations_; }
 
@@ -73,6 +76,8 @@ public:
 
   std::shared_ptr<CodeSnapshot> current();
   void invalidate();
+  /// Only if something was decoded from these addresses: then true.
+  bool invalidate(uint64_t begin, uint64_t size);
   Decoder &decoder() { return *decoder_; }
 
 private:

@@ -53,9 +53,8 @@ constexpr unsigned vectorIndex(Reg reg) {
 }
 
 /// Effective addresses of an instruction that is about to be executed: one per lane (inactive lanes: undefined), or a
-/// single one for scalar memory. LDS and scratch addresses are offsets; the others are the GPU's addresses, those of
-/// registered host memory with their tag (AddressSpace::kUserPointerTag). `second` is for instructions that access two
-/// places per lane (ds_read2_b32).
+/// single one for scalar memory. LDS and scratch addresses are offsets; the others are the GPU's addresses.
+/// `second` is for instructions that access two places per lane (ds_read2_b32).
 struct Addresses {
   std::vector<uint64_t> first, second;
 };

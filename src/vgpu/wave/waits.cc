@@ -158,9 +158,7 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
   if (o.space == MemorySpace::Flat) {
     const Addresses addresses = addressesOf(w, o);
     for (unsigned lane = 0; lane < w.lanes; ++lane)
-      ldsLanes_ |= static_cast<uint64_t>((addresses.first[lane] & ~AddressSpace::kUserPointerTag) >> 32 ==
-                                         w.sharedAperture >> 32)
-                   << lane;
+      ldsLanes_ |= static_cast<uint64_t>(addresses.first[lane] >> 32 == w.sharedAperture >> 32) << lane;
   }
   return true;
 }

@@ -151,6 +151,8 @@ const Inst *stopWith(Wave &w, const Inst *inst, Fault fault) {
 
 } // namespace
 
+bool Wave::resolve(uint64_t &address, uint64_t size) { return memory->resolve(address, size, deviceMask); }
+
 const Inst *Wave::memoryFault(const Inst *inst, uint64_t address, bool write) {
   return stopWith(
       *this, inst,

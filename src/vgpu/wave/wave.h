@@ -134,8 +134,13 @@ struct alignas(64) Wave : WaveState {
   /// Where execution goes on after a jump to `pc`.
   const Inst *jump(uint64_t pc);
 
-  /// True when [address, address + size) may be accessed.
-  bool accessible(uint64_t address, uint64_t size) const { return memory->allows(address, size, deviceMask); }
+  /// True when [address, address + size) may be accessed, maybe elsewhere: `address` is then where.
+  bool accessible(uint64_t &address, uint64_t size) {
+    return memory->allows(address, size, deviceMask) || resolve(address, size);
+  }
+  /// The same for addresses that the page table refuses: registered host memory by an address of its own, and pageable
+  /// memory, which becomes part of the table.
+  bool resolve(uint64_t &address, uint64_t size);
 };
 
 } // namespace luthier::vgpu

@@ -1,8 +1,8 @@
-#include "vgpu/thunk/dead_registers.h"
+#include "vgpu/driver/dead_registers.h"
 
 #include "analysis/interprocedural.h"
 #include "support/log.h"
-#include "vgpu/thunk/loaded_code.h"
+#include "vgpu/driver/loaded_code.h"
 
 #include <algorithm>
 

@@ -1,17 +1,17 @@
-#include "vgpu/thunk/driver.h"
+#include "vgpu/driver/driver.h"
 
 #include "support/log.h"
 #include "support/variables.h"
 #include "support/write_all.h"
-#include "vgpu/translate/report.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/trace.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fmt/format.h>
-#include <mutex>
 #include <unistd.h>
 
 namespace luthier::vgpu {
@@ -20,11 +20,18 @@ namespace {
 
 constexpr const char *kGpusVariable = "LUTHIER_VGPU_GPUS";
 
-std::vector<uint64_t> gpuSizes(const Topology &topology) {
+std::vector<uint64_t> memorySizes(const Topology &topology) {
   std::vector<uint64_t> sizes;
   for (uint32_t node = 1; node < topology.nodes(); ++node)
     sizes.push_back(topology.gpu(node).localMemoryBytes);
   return sizes;
+}
+
+std::vector<uint32_t> gpuIds(const Topology &topology) {
+  std::vector<uint32_t> ids;
+  for (uint32_t node = 1; node < topology.nodes(); ++node)
+    ids.push_back(topology.gpuId(node));
+  return ids;
 }
 
 // One write, so that blocks from several threads stay whole.
@@ -37,8 +44,6 @@ void writeBlock(std::string_view text) {
   }
   writeAll(STDERR_FILENO, block);
 }
-
-Driver *theDriver = nullptr;
 
 bool strictWaitsWanted() {
   const Result<bool> wanted = env::flag(env::kStrictWaits, false);
@@ -79,33 +84,25 @@ Result<std::vector<DeviceConfig>> configuredGpus() {
   return gpus;
 }
 
-Driver &Driver::get() {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    Result<std::vector<DeviceConfig>> gpus = configuredGpus();
-    if (!gpus)
-      log::error("{}. No virtual GPU is available.", gpus.error().message());
-    theDriver = new Driver(HostInfo::read(), gpus ? *gpus : std::vector<DeviceConfig>());
-    std::atexit([] {
-      theDriver->writeStats();
-      theDriver->reportPoison();
-      if (const std::string text = TranslationReport::process().text(); !text.empty())
-        log::info("{}", text);
-    });
-  });
-  return *theDriver;
-}
-
-Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
-    : stats_(Stats::fromEnvironment().release()), trace_(Trace::fromEnvironment()),
-      topology(std::move(host), std::move(gpus)), memory(space_, topology.host().memoryBytes, gpuSizes(topology)) {
-  events = std::make_unique<EventTable>(static_cast<uint64_t *>(memory.allocateInternal(EventTable::kMailboxBytes)));
+Driver::Driver(const Topology &machine)
+    : stats_(Stats::fromEnvironment().release()), trace_(Trace::fromEnvironment()), topology(machine),
+      memory(space_, topology.host().memoryBytes, memorySizes(topology)), sharedMemory(space_, gpuIds(topology)) {
+  const auto internal = [&](uint64_t bytes) {
+    const auto made = memory.allocateInternal(bytes, std::max(bytes, AddressSpace::kPageSize));
+    if (!made)
+      die(fmt::format("no memory for the driver's own pages: {}", std::strerror(errno)));
+    return *made;
+  };
+  const MemoryManager::Internal mailboxes = internal(EventTable::kMailboxBytes);
+  memory.provide(0, 0, mailboxes, mailboxOffset);
+  events = std::make_unique<EventTable>(static_cast<uint64_t *>(mailboxes.address));
+  space_.pager = [this](uint64_t address, DeviceMask device) { return sharedMemory.pageIn(address, device); };
   poison_ = poisonWanted(liveness);
   const bool strictWaits = strictWaitsWanted();
   std::vector<Device *> devices;
-  std::vector<uint64_t *> doorbells;
-  for (uint32_t node = 1; node < topology.nodes(); ++node) {
-    auto device = std::make_unique<Device>(node - 1, topology.gpu(node), space_, scheduler_, stats_);
+  std::vector<QueueTable::Doorbells> doorbells;
+  for (uint32_t gpu = 0; gpu < topology.gpus(); ++gpu) {
+    auto device = std::make_unique<Device>(gpu, topology.gpu(gpu + 1), space_, scheduler_, stats_);
     device->trace = trace_;
     device->strictWaits = strictWaits;
     device->poison = poison_;
@@ -114,22 +111,38 @@ Driver::Driver(HostInfo host, std::vector<DeviceConfig> gpus)
       events->interrupt(m0);
       activity_.notify();
     };
-    mmioRemaps_.push_back(reinterpret_cast<uint64_t>(memory.allocateInternal(AddressSpace::kPageSize)));
-    doorbells.push_back(
-        static_cast<uint64_t *>(memory.allocateInternal(QueueTable::kDoorbellBytes, QueueTable::kDoorbellBytes)));
+    memory.provide(gpu, kfd::memory::kMmioRemap, internal(AddressSpace::kPageSize),
+                   kfd::mmapOffset(kfd::MmapType::MmioRemap, gpuId(gpu)));
+    const MemoryManager::Internal page = internal(QueueTable::kDoorbellBytes);
+    const uint64_t offset = kfd::mmapOffset(kfd::MmapType::Doorbell, gpuId(gpu));
+    memory.provide(gpu, kfd::memory::kDoorbell, page, offset);
+    doorbells.push_back({static_cast<uint64_t *>(page.address), offset});
     devices.push_back(device.get());
     devices_.push_back(std::move(device));
   }
-  memory.onCodeGone = [this] {
-    code.forget();
-    liveness.forget();
+  memory.onGone = [this](uint64_t begin, uint64_t size) {
+    bool hadCode = false;
     for (auto &device : devices_)
-      device->invalidateCode();
+      hadCode |= device->invalidateCode(begin, size);
+    if (hadCode) {
+      code.forget();
+      liveness.forget();
+    }
+  };
+  memory.onGiven = [this](uint64_t begin, uint64_t size) { sharedMemory.disown(begin, size); };
+  memory.onFree = [this](uint64_t handle) {
+    if (uint64_t expected = handle; mailboxHandle.compare_exchange_strong(expected, 0))
+      events->setMailboxes(nullptr);
   };
   queues = std::make_unique<QueueTable>(std::move(devices), std::move(doorbells), *this);
 }
 
 Driver::~Driver() = default;
+
+std::optional<uint32_t> Driver::gpuIndex(uint32_t gpuId) const {
+  const std::optional<uint32_t> node = topology.nodeOf(gpuId);
+  return node ? std::optional(*node - 1) : std::nullopt;
+}
 
 void Driver::writeStats() {
   if (stats_)
@@ -153,7 +166,7 @@ void Driver::reportFault(std::string_view text) {
 
 bool Driver::raiseMemoryFault(Device &device, const Fault &fault) {
   EventTable::MemoryFault raised{};
-  raised.node = device.index() + 1;
+  raised.gpuId = gpuId(device.index());
   raised.address = fault.address;
   raised.notPresent = true;
   return events->raiseMemoryFault(raised);

@@ -1,24 +1,26 @@
-// The state behind hsaKmt*: everything that a kernel driver would keep for this process.
+// The virtual kernel driver: everything that the kernel would keep for this process and its GPUs.
 //
 // There is one, made by the first call that needs it and never destroyed: when the process exits, ROCr's threads are
-// still waiting inside the thunk and the GPUs may still be running.
+// still waiting inside ioctls and the GPUs may still be running. A child of fork starts anew (entry.cc).
 #pragma once
 
 #include "vgpu/device.h"
+#include "vgpu/driver/dead_registers.h"
+#include "vgpu/driver/events.h"
+#include "vgpu/driver/loaded_code.h"
+#include "vgpu/driver/memory.h"
+#include "vgpu/driver/queues.h"
+#include "vgpu/driver/svm.h"
+#include "vgpu/driver/topology.h"
 #include "vgpu/memory/address_space.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/host.h"
-#include "vgpu/thunk/dead_registers.h"
-#include "vgpu/thunk/events.h"
-#include "vgpu/thunk/loaded_code.h"
-#include "vgpu/thunk/memory.h"
-#include "vgpu/thunk/queues.h"
-#include "vgpu/thunk/topology.h"
 #include "vgpu/wave/scheduler.h"
 
 #include "support/result.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,14 +31,12 @@ Result<std::vector<DeviceConfig>> configuredGpus();
 
 class Driver final : public QueueHost {
 public:
-  static Driver &get();
-
-  Driver(HostInfo host, std::vector<DeviceConfig> gpus);
+  explicit Driver(const Topology &topology);
   ~Driver() override;
 
-  bool validNode(uint32_t node) const { return node < topology.nodes(); }
-  bool isGpu(uint32_t node) const { return topology.isGpu(node); }
-  uint64_t mmioRemap(uint32_t node) const { return isGpu(node) ? mmioRemaps_[node - 1] : 0; }
+  /// The index of the GPU that ioctls name so.
+  std::optional<uint32_t> gpuIndex(uint32_t gpuId) const;
+  uint32_t gpuId(uint32_t index) const { return topology.gpuId(index + 1); }
 
   /// Leaves statistics and trace complete, if they are on; may be called again.
   void writeStats();
@@ -47,6 +47,7 @@ public:
   void reportFault(std::string_view text) override;
   bool raiseMemoryFault(Device &device, const Fault &fault) override;
   [[noreturn]] void die(std::string_view why) override;
+  void beforeKernel() override { sharedMemory.forgetPages(); }
   Activity &activity() override { return activity_; }
 
 private:
@@ -55,14 +56,17 @@ private:
   Stats *stats_;
   std::shared_ptr<Trace> trace_;
   std::shared_ptr<const Poison> poison_; ///< null: dead registers are left alone
-  std::vector<uint64_t> mmioRemaps_;
 
 public:
-  const Topology topology;
+  const Topology &topology;
   LoadedCode code;
   LoadedLiveness liveness{code};
   MemoryManager memory;
+  SharedMemory sharedMemory;
   std::unique_ptr<EventTable> events;
+  /// Of the page that the events' mailboxes are in: where the runtime finds ours, and the handle of its own.
+  static constexpr uint64_t mailboxOffset = kfd::mmapOffset(kfd::MmapType::Events, 0);
+  std::atomic<uint64_t> mailboxHandle = 0;
 
 private:
   Scheduler scheduler_;

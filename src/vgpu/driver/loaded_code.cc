@@ -1,10 +1,11 @@
-#include "vgpu/thunk/loaded_code.h"
+#include "vgpu/driver/loaded_code.h"
 
 #include "object/code_object.h"
 #include "support/code_object_uri.h"
 
 #include <algorithm>
 #include <cstring>
+#include <dlfcn.h>
 #include <elf.h>
 #include <fmt/core.h>
 #include <link.h>
@@ -39,6 +40,25 @@ std::string readString(const char *address) {
 std::vector<std::byte> readUri(std::string_view text) {
   const Result<CodeObjectUri> uri = CodeObjectUri::parse(text);
   return uri ? uri->read().value_or(std::vector<std::byte>()) : std::vector<std::byte>();
+}
+
+/// ROCr's list, wherever its library is loaded; null when it is not.
+const r_debug *runtimesList() {
+  std::string path;
+  dl_iterate_phdr(
+      [](dl_phdr_info *info, size_t, void *found) {
+        const std::string_view name = info->dlpi_name ? info->dlpi_name : "";
+        if (name.substr(name.rfind('/') + 1).starts_with("libhsa-runtime64.so"))
+          *static_cast<std::string *>(found) = name;
+        return 0;
+      },
+      &path);
+  void *library = path.empty() ? nullptr : dlopen(path.c_str(), RTLD_NOLOAD | RTLD_LAZY);
+  if (!library)
+    return nullptr;
+  const void *list = dlsym(library, "_amdgpu_r_debug");
+  dlclose(library);
+  return static_cast<const r_debug *>(list);
 }
 
 } // namespace
@@ -97,7 +117,8 @@ std::optional<LoadedObject> LoadedCode::objectAt(uint64_t address) {
 void LoadedCode::walk(uint64_t address,
                       const std::function<bool(uint64_t bias, std::vector<std::byte> elf)> &visit) const {
   r_debug list{};
-  if (!list_ || !readMemory(list_, list))
+  const r_debug *const from = list_ ? list_ : runtimesList();
+  if (!from || !readMemory(from, list))
     return;
   // The newest object is last, and a freed entry may lead astray: look at all, then take the exact address.
   link_map entry{};
@@ -118,7 +139,7 @@ std::string LoadedCode::look(uint64_t kernelObject) {
   });
   if (!found.empty())
     return found;
-  if (!list_)
+  if (!list_ && !runtimesList())
     return fmt::format("kernel@{:#x}", kernelObject);
   // ROCr's own copy and fill kernels are in no code object: a page with an amd_kernel_code_t at its beginning.
   return fmt::format("{}@{:#x}", kernelObject % 4096 == 0 ? "rocr_blit" : "kernel", kernelObject);

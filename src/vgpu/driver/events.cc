@@ -1,17 +1,16 @@
-#include "vgpu/thunk/events.h"
+#include "vgpu/driver/events.h"
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
-#include <optional>
+#include <condition_variable>
 
 namespace luthier::vgpu {
 
 namespace {
 
 constexpr uint64_t kEmptyMailbox = ~0ull;
-
-bool isSignalType(HSA_EVENTTYPE type) { return type == HSA_EVENTTYPE_SIGNAL || type == HSA_EVENTTYPE_DEBUG_EVENT; }
 
 } // namespace
 
@@ -22,6 +21,7 @@ struct EventTable::Waiter {
     Event *event = nullptr;
     bool activated = false;
     bool destroyed = false;
+    bool wantsAge = false;
     std::optional<MemoryFault> fault = std::nullopt;
   };
   std::vector<Entry> entries;
@@ -33,19 +33,26 @@ struct EventTable::Waiter {
 };
 
 struct EventTable::Event {
-  HsaEvent *handle;
-  HSA_EVENTTYPE type;
-  bool manualReset;
+  uint32_t type = 0;
+  bool autoReset = false;
   bool isSet = false;
+  uint64_t age = 1;
   std::optional<MemoryFault> fault;
   std::vector<Waiter *> waiters;
 };
 
-EventTable::EventTable(uint64_t *mailboxes) : mailboxes_(mailboxes) {}
+EventTable::EventTable(uint64_t *ownMailboxes) : ownMailboxes_(ownMailboxes), mailboxes_(ownMailboxes) {}
+EventTable::~EventTable() = default;
 
-EventTable::~EventTable() {
-  for (auto &[id, event] : events_)
-    delete event->handle;
+bool EventTable::isSignal(uint32_t type) {
+  return type == static_cast<uint32_t>(kfd::EventType::Signal) || type == static_cast<uint32_t>(kfd::EventType::Debug);
+}
+
+void EventTable::setMailboxes(uint64_t *mailboxes) {
+  std::lock_guard lock(mutex_);
+  mailboxes_ = mailboxes ? mailboxes : ownMailboxes_;
+  for (uint32_t id = 0; id < nextId_; ++id)
+    emptyMailbox(id);
 }
 
 EventTable::Event *EventTable::find(uint32_t id) {
@@ -53,13 +60,15 @@ EventTable::Event *EventTable::find(uint32_t id) {
   return found == events_.end() ? nullptr : found->second.get();
 }
 
-HSAKMT_STATUS EventTable::create(const HsaEventDescriptor &descriptor, bool manualReset, bool set, HsaEvent **event) {
-  if (descriptor.EventType >= HSA_EVENTTYPE_MAXID)
-    return HSAKMT_STATUS_INVALID_PARAMETER;
+void EventTable::emptyMailbox(uint32_t id) const {
+  std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox, std::memory_order_relaxed);
+}
+
+int EventTable::create(uint32_t type, bool autoReset, uint32_t &id) {
+  if (type >= static_cast<uint32_t>(kfd::EventType::Count))
+    return EINVAL;
   std::lock_guard lock(mutex_);
-  uint32_t id;
-  const bool isSignal = isSignalType(descriptor.EventType);
-  if (!isSignal) {
+  if (!isSignal(type)) {
     id = nextSystemId_++;
   } else if (!freeIds_.empty()) {
     id = *freeIds_.begin();
@@ -67,36 +76,22 @@ HSAKMT_STATUS EventTable::create(const HsaEventDescriptor &descriptor, bool manu
   } else if (nextId_ < kMaxSignalEvents) {
     id = nextId_++;
   } else {
-    return HSAKMT_STATUS_ERROR;
+    return ENOSPC;
   }
-  auto *handle = new HsaEvent{};
-  handle->EventId = id;
-  handle->EventData.EventType = descriptor.EventType;
-  handle->EventData.EventData.SyncVar = descriptor.SyncVar;
-  handle->EventData.HWData1 = id;
-  handle->EventData.HWData3 = id;
-  if (isSignal) {
-    std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox);
-    handle->EventData.HWData2 = reinterpret_cast<uint64_t>(&mailboxes_[id]);
-  }
+  if (isSignal(type))
+    emptyMailbox(id);
   auto made = std::make_unique<Event>();
-  made->handle = handle;
-  made->type = descriptor.EventType;
-  made->manualReset = manualReset;
-  made->isSet = set && isSignal;
+  made->type = type;
+  made->autoReset = autoReset;
   events_.emplace(id, std::move(made));
-  *event = handle;
-  return HSAKMT_STATUS_SUCCESS;
+  return 0;
 }
 
-HSAKMT_STATUS EventTable::destroy(HsaEvent *handle) {
-  if (!handle)
-    return HSAKMT_STATUS_INVALID_HANDLE;
+int EventTable::destroy(uint32_t id) {
   std::lock_guard lock(mutex_);
-  const uint32_t id = handle->EventId;
   Event *event = find(id);
-  if (!event || event->handle != handle)
-    return HSAKMT_STATUS_ERROR;
+  if (!event)
+    return EINVAL;
   for (Waiter *waiter : event->waiters) {
     for (Waiter::Entry &entry : waiter->entries)
       if (entry.event == event) {
@@ -106,17 +101,18 @@ HSAKMT_STATUS EventTable::destroy(HsaEvent *handle) {
       }
     waiter->wake.notify_one();
   }
-  if (isSignalType(event->type)) {
-    std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox);
+  if (isSignal(event->type)) {
+    emptyMailbox(id);
     freeIds_.insert(id);
   }
   events_.erase(id);
-  delete handle;
-  return HSAKMT_STATUS_SUCCESS;
+  return 0;
 }
 
 void EventTable::setLocked(Event &event) {
-  event.isSet = event.manualReset || event.waiters.empty();
+  event.isSet = !event.autoReset || event.waiters.empty();
+  if (++event.age == 0)
+    event.age = 2; // 0 says "no age", 1 "never set"
   for (Waiter *waiter : event.waiters) {
     for (Waiter::Entry &entry : waiter->entries)
       if (entry.event == &event) {
@@ -127,38 +123,37 @@ void EventTable::setLocked(Event &event) {
   }
 }
 
-HSAKMT_STATUS EventTable::set(const HsaEvent *handle) {
-  if (!handle)
-    return HSAKMT_STATUS_INVALID_HANDLE;
+int EventTable::set(uint32_t id) {
   std::lock_guard lock(mutex_);
-  Event *event = find(handle->EventId);
-  if (!event || !isSignalType(event->type))
-    return HSAKMT_STATUS_ERROR;
+  Event *event = find(id);
+  if (!event || !isSignal(event->type))
+    return EINVAL;
   setLocked(*event);
-  return HSAKMT_STATUS_SUCCESS;
+  return 0;
 }
 
-HSAKMT_STATUS EventTable::reset(const HsaEvent *handle) {
-  if (!handle)
-    return HSAKMT_STATUS_INVALID_HANDLE;
+int EventTable::reset(uint32_t id) {
   std::lock_guard lock(mutex_);
-  Event *event = find(handle->EventId);
-  if (!event || !isSignalType(event->type))
-    return HSAKMT_STATUS_ERROR;
+  Event *event = find(id);
+  if (!event || !isSignal(event->type))
+    return EINVAL;
   event->isSet = false;
-  return HSAKMT_STATUS_SUCCESS;
+  return 0;
 }
 
-HSAKMT_STATUS EventTable::wait(std::span<HsaEvent *const> handles, bool all, uint32_t milliseconds) {
+int EventTable::wait(std::span<kfd::EventData> events, bool all, uint32_t milliseconds, kfd::WaitResult &result) {
   Waiter waiter;
-  waiter.entries.reserve(handles.size());
+  waiter.entries.reserve(events.size());
   std::unique_lock lock(mutex_);
-  for (HsaEvent *handle : handles) {
-    Event *event = handle ? find(handle->EventId) : nullptr;
-    if (!event)
-      return HSAKMT_STATUS_ERROR;
+  for (const kfd::EventData &data : events) {
+    Event *event = find(data.eventId);
+    if (!event) {
+      result = kfd::WaitResult::Failed;
+      return EINVAL;
+    }
     Waiter::Entry entry{event};
-    if (event->isSet) {
+    entry.wantsAge = event->type == static_cast<uint32_t>(kfd::EventType::Signal) && data.signal.lastAge != 0;
+    if (event->isSet || (entry.wantsAge && event->age != data.signal.lastAge)) {
       entry.activated = true;
       entry.fault = event->fault;
     }
@@ -168,7 +163,7 @@ HSAKMT_STATUS EventTable::wait(std::span<HsaEvent *const> handles, bool all, uin
     for (Waiter::Entry &entry : waiter.entries)
       entry.event->waiters.push_back(&waiter);
     auto satisfied = [&] { return waiter.satisfied(all); };
-    if (milliseconds == HSA_EVENTTIMEOUT_INFINITE)
+    if (milliseconds == kfd::kWaitForever)
       waiter.wake.wait(lock, satisfied);
     else if (milliseconds != 0)
       waiter.wake.wait_until(lock, std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds),
@@ -177,38 +172,49 @@ HSAKMT_STATUS EventTable::wait(std::span<HsaEvent *const> handles, bool all, uin
       if (entry.event)
         std::erase(entry.event->waiters, &waiter);
   }
-  if (!waiter.satisfied(all))
-    return HSAKMT_STATUS_WAIT_TIMEOUT;
-  HSAKMT_STATUS result = HSAKMT_STATUS_SUCCESS;
-  for (Waiter::Entry &entry : waiter.entries) {
-    if (entry.destroyed)
-      result = HSAKMT_STATUS_ERROR;
+  if (!waiter.satisfied(all)) {
+    result = kfd::WaitResult::Timeout;
+    return 0;
+  }
+  result = kfd::WaitResult::Complete;
+  int error = 0;
+  for (size_t n = 0; n < waiter.entries.size(); ++n) {
+    const Waiter::Entry &entry = waiter.entries[n];
+    if (entry.destroyed) {
+      result = kfd::WaitResult::Failed;
+      error = EIO;
+    }
     if (!entry.event || !entry.activated)
       continue;
-    if (!entry.event->manualReset)
+    if (entry.event->autoReset)
       entry.event->isSet = false;
-    if (entry.fault && entry.event->type == HSA_EVENTTYPE_MEMORY) {
-      HsaMemoryAccessFault &fault = entry.event->handle->EventData.EventData.MemoryAccessFault;
-      fault.NodeId = entry.fault->node;
-      fault.VirtualAddress = entry.fault->address;
-      fault.Failure.NotPresent = entry.fault->notPresent;
-      fault.Failure.ReadOnly = entry.fault->readOnly;
-      fault.Flags = HSA_EVENTID_MEMORY_FATAL_PROCESS;
+    if (entry.wantsAge)
+      events[n].signal.lastAge = entry.event->age;
+    if (entry.event->type == static_cast<uint32_t>(kfd::EventType::Memory)) {
+      events[n].memory = {};
+      if (entry.fault) {
+        events[n].memory.notPresent = entry.fault->notPresent;
+        events[n].memory.readOnly = entry.fault->readOnly;
+        events[n].memory.address = entry.fault->address;
+        events[n].memory.gpuId = entry.fault->gpuId;
+      }
+    } else if (entry.event->type == static_cast<uint32_t>(kfd::EventType::HwException)) {
+      events[n].hardware = {};
     }
   }
-  return result;
+  return error;
 }
 
 void EventTable::signal(uint32_t id) {
   std::lock_guard lock(mutex_);
   if (Event *event = find(id)) {
-    if (isSignalType(event->type))
-      std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox, std::memory_order_relaxed);
+    if (isSignal(event->type))
+      emptyMailbox(id);
     setLocked(*event);
   }
 }
 
-bool EventTable::mailboxFull(uint32_t id) {
+bool EventTable::mailboxFull(uint32_t id) const {
   return std::atomic_ref(mailboxes_[id]).load(std::memory_order_acquire) != kEmptyMailbox;
 }
 
@@ -221,7 +227,7 @@ void EventTable::interrupt(uint32_t m0) {
       Event *event = find(id);
       if (!event || (needMailbox && !mailboxFull(id)))
         continue;
-      std::atomic_ref(mailboxes_[id]).store(kEmptyMailbox);
+      emptyMailbox(id);
       setLocked(*event);
       found = true;
     }
@@ -236,7 +242,7 @@ bool EventTable::raiseMemoryFault(const MemoryFault &fault) {
   std::lock_guard lock(mutex_);
   bool found = false;
   for (auto &[id, event] : events_)
-    if (event->type == HSA_EVENTTYPE_MEMORY) {
+    if (event->type == static_cast<uint32_t>(kfd::EventType::Memory)) {
       event->fault = fault;
       setLocked(*event);
       found = true;
