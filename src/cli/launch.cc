@@ -16,14 +16,10 @@ namespace luthier::cli {
 
 namespace {
 
-constexpr std::string_view thunkName = "libhsakmt.so.1";
+constexpr std::string_view driverName = "libluthier-vgpu-driver.so";
+constexpr std::string_view preloadName = "libluthier-vgpu.so"; // which brings the driver in
 constexpr std::string_view runtimeName = "libluthier.so";
-constexpr std::string_view shimName = "libluthier-kfd-shim.so";
 constexpr std::string_view exitShimName = "libluthier-exit.so";
-
-// Served by the shim, so that rocm_agent_enumerator (and hipcc through it) reports the virtual GPUs. See
-// shim/kfd_shim.c.
-constexpr std::string_view targetListFile = "/proc/luthier/target.lst";
 
 std::string_view lookUp(const Environment &environment, std::string_view name) {
   auto it = environment.find(name);
@@ -48,7 +44,7 @@ std::string prepend(std::string_view item, std::string_view list, std::string_vi
 // The dynamic linker's lists have no way to quote.
 Result<void> checkListable(const std::string &folder) {
   if (folder.find_first_of(":;") != std::string::npos)
-    return makeError("{} cannot be used: LD_LIBRARY_PATH has no way to name a folder with ':' or ';'", folder);
+    return makeError("{} cannot be used: LD_PRELOAD has no way to name a folder with ':' or ';'", folder);
   return {};
 }
 
@@ -96,7 +92,12 @@ Result<std::filesystem::path> findFolder(const std::filesystem::path &programFol
 } // namespace
 
 Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder) {
-  return findFolder(programFolder, {"../lib/vgpu", "../lib/luthier/vgpu"}, thunkName, "the virtual GPU");
+  const std::filesystem::path folder =
+      LUTHIER_TRY(findFolder(programFolder, {"../lib/vgpu", "../lib/luthier/vgpu"}, driverName, "the virtual GPU"));
+  std::error_code failed;
+  if (!std::filesystem::exists(folder / preloadName, failed))
+    return makeError("{} has no {}: is the build complete?", folder.string(), preloadName);
+  return folder;
 }
 
 Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFolder) {
@@ -145,8 +146,7 @@ Result<std::filesystem::path> programFolder() {
 }
 
 Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment &current) {
-  std::string folder = run.thunkFolder.string();
-  LUTHIER_TRY(checkListable(folder));
+  LUTHIER_TRY(checkListable(run.driverFolder.string()));
 
   Environment set;
   set["LUTHIER_VGPU_GPUS"] = fmt::format("{}", fmt::join(run.gpus, ","));
@@ -166,15 +166,7 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set[env::kStrictWaits.name] = "1";
   if (run.poisonSeed)
     set[env::kPoisonDead.name] = fmt::format("{}", *run.poisonSeed);
-  set["LD_LIBRARY_PATH"] = prepend(folder, lookUp(current, "LD_LIBRARY_PATH"), ":;");
-
-  std::error_code failed;
-  std::filesystem::path shim = run.thunkFolder / shimName;
-  if (!std::filesystem::exists(shim, failed))
-    return set;
-  preload(set, current, shim);
-  if (lookUp(current, "ROCM_TARGET_LST").empty())
-    set["ROCM_TARGET_LST"] = targetListFile;
+  preload(set, current, run.driverFolder / preloadName);
   return set;
 }
 

@@ -1,5 +1,5 @@
-// How Luthier gets into an application: the environment that makes the unmodified ROCr load our thunk (a virtual GPU)
-// and our runtime (as a tool).
+// How Luthier gets into an application: the environment that puts our driver (of virtual GPUs) below the
+// unmodified ROCr and has it load our runtime (as a tool).
 //
 // Everything is done through the environment of the application, which its children inherit on purpose: a script,
 // mpirun or make run under `luthier run` brings its GPU programs along. Nothing stays behind in this process, which
@@ -22,15 +22,15 @@ namespace luthier::cli {
 // "gfx90a,gfx90a" -> its names, each of them known.
 Result<std::vector<std::string>> parseGpuList(std::string_view list);
 
-// The folder with our libhsakmt.so.1, of a build tree or of an installation. `programFolder` is where luthier itself
-// is.
+// The folder with the driver of virtual GPUs, of a build tree or of an installation. `programFolder` is where luthier
+// itself is.
 Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder);
 
 // Folder of the running program.
 Result<std::filesystem::path> programFolder();
 
 struct VirtualRun {
-  std::filesystem::path thunkFolder;
+  std::filesystem::path driverFolder;
   std::vector<std::string> gpus;
   std::optional<std::string> statsFile; // absolute, with its keys, as are the other files
   std::optional<uint32_t> threads;

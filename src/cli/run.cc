@@ -181,7 +181,7 @@ Result<void> prepare(const RunOptions &options) {
   }
 
   VirtualRun run;
-  run.thunkFolder = LUTHIER_TRY(findVirtualGpu(LUTHIER_TRY(programFolder())));
+  run.driverFolder = LUTHIER_TRY(findVirtualGpu(LUTHIER_TRY(programFolder())));
   run.gpus = std::move(gpus);
   if (!options.statsFile.empty())
     run.statsFile = LUTHIER_TRY(prepareOutput(options.statsFile));

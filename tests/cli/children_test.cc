@@ -88,7 +88,7 @@ TEST_F(Children, PreloadsOfTheUserComeBehindInTheirOrder) {
   setenv("LD_PRELOAD", "libm.so.6 libdl.so.2:librt.so.1", 1);
   const ShellOutcome outcome = run("sh -c 'printf %s \"$LD_PRELOAD\"'");
   unsetenv("LD_PRELOAD");
-  EXPECT_EQ(outcome.out, (thunkFolder_ / "libluthier-kfd-shim.so").string() + ":" +
+  EXPECT_EQ(outcome.out, (driverFolder_ / "libluthier-vgpu.so").string() + ":" +
                              (prefix_.path() / "lib/libluthier-exit.so").string() + ":libm.so.6:libdl.so.2:librt.so.1");
 }
 

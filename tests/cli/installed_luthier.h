@@ -1,7 +1,7 @@
 // The luthier program in a folder of its own, run through the shell, as a user sees it.
 //
-// Beside it is an empty libhsakmt.so.1, which nothing loads: such tests are about the launching, not about the virtual
-// GPU.
+// Beside it is the driver that the tests of the preloaded library have: such tests are about the launching, not about
+// the virtual GPU.
 #pragma once
 
 #include <cstdlib>
@@ -35,11 +35,13 @@ protected:
   void SetUp() override {
     std::filesystem::create_directories(prefix_.path() / "bin");
     std::filesystem::copy_file(LUTHIER_PROGRAM, prefix_.path() / "bin/luthier");
-    thunkFolder_ = prefix_.write("lib/vgpu/libhsakmt.so.1", "").parent_path();
+    driverFolder_ = prefix_.path() / "lib/vgpu";
+    std::filesystem::create_directories(driverFolder_);
+    std::filesystem::copy_file(LUTHIER_FAKE_DRIVER, driverFolder_ / "libluthier-vgpu-driver.so");
+    std::filesystem::copy_file(LUTHIER_PRELOAD, driverFolder_ / "libluthier-vgpu.so");
     std::filesystem::copy_file(LUTHIER_PROBE, prefix_.path() / "bin/probe");
-    std::filesystem::copy_file(LUTHIER_SHIM, thunkFolder_ / "libluthier-kfd-shim.so");
     for (const char *name : {"LUTHIER_VGPU_GPUS", "LUTHIER_VGPU_STATS", "LUTHIER_VGPU_THREADS", "LUTHIER_LOG",
-                             "LUTHIER_TOOL_PATH", "HSA_TOOLS_LIB", "ROCM_TARGET_LST", "LD_PRELOAD"})
+                             "LUTHIER_TOOL_PATH", "HSA_TOOLS_LIB", "LD_PRELOAD"})
       unsetenv(name);
   }
 
@@ -50,6 +52,7 @@ protected:
                        " 2>" + err.string();
     pid_t child = fork();
     if (child == 0) {
+      setenv("LUTHIER_CACHE", (prefix_.path() / "cache").c_str(), 1); // the driver's files, too
       execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
       _exit(111);
     }
@@ -63,7 +66,7 @@ protected:
   std::string probe() const { return (prefix_.path() / "bin/probe").string(); }
 
   TempFolder prefix_;
-  std::filesystem::path thunkFolder_;
+  std::filesystem::path driverFolder_;
 };
 
 } // namespace luthier::cli

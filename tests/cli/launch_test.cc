@@ -8,11 +8,8 @@
 namespace luthier::cli {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Key;
-using testing::Not;
 using testing::Pair;
 
 TEST(GpuList, KnownNames) {
@@ -36,21 +33,24 @@ TEST(FindVirtualGpu, BuildTreeThenInstallation) {
   EXPECT_THAT(none.error().message(), HasSubstr((prefix.path() / "lib/vgpu").string()));
   EXPECT_THAT(none.error().message(), HasSubstr((prefix.path() / "lib/luthier/vgpu").string()));
 
-  prefix.write("lib/luthier/vgpu/libhsakmt.so.1", "");
+  prefix.write("lib/luthier/vgpu/libluthier-vgpu-driver.so", "");
+  EXPECT_THAT(findVirtualGpu(bin).error().message(), HasSubstr("libluthier-vgpu.so"));
+  prefix.write("lib/luthier/vgpu/libluthier-vgpu.so", "");
   EXPECT_EQ(*findVirtualGpu(bin), prefix.path() / "lib/luthier/vgpu");
-  prefix.write("lib/vgpu/libhsakmt.so.1", "");
+  for (const char *file : {"lib/vgpu/libluthier-vgpu-driver.so", "lib/vgpu/libluthier-vgpu.so"})
+    prefix.write(file, "");
   EXPECT_EQ(*findVirtualGpu(bin), prefix.path() / "lib/vgpu");
 }
 
 TEST(VirtualEnvironment, OnAnEmptyOne) {
-  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
-  // No shim beside the thunk: nothing is preloaded.
+  VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
   EXPECT_THAT(*virtualEnvironment(run, {}),
-              ElementsAre(Pair("LD_LIBRARY_PATH", "/opt/vgpu"), Pair("LUTHIER_VGPU_GPUS", "gfx90a")));
+              ElementsAre(Pair("ASAN_OPTIONS", "verify_asan_link_order=0"),
+                          Pair("LD_PRELOAD", "/opt/vgpu/libluthier-vgpu.so"), Pair("LUTHIER_VGPU_GPUS", "gfx90a")));
 }
 
 TEST(VirtualEnvironment, PassesTheOptions) {
-  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a", "gfx90a"}, .statsFile = "/tmp/s.json", .threads = 3};
+  VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a", "gfx90a"}, .statsFile = "/tmp/s.json", .threads = 3};
   Environment set = *virtualEnvironment(run, {});
   EXPECT_EQ(set["LUTHIER_VGPU_GPUS"], "gfx90a,gfx90a");
   EXPECT_EQ(set["LUTHIER_VGPU_STATS"], "/tmp/s.json");
@@ -58,7 +58,7 @@ TEST(VirtualEnvironment, PassesTheOptions) {
 }
 
 TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
-  VirtualRun run{.thunkFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
   run.traceFile = "/tmp/t.jsonl";
   run.traceKernel = "^saxpy";
   run.traceWave = "4-7";
@@ -75,35 +75,21 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
 }
 
 TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {
-  TempFolder folder;
-  std::string shim = folder.write("libluthier-kfd-shim.so", "").string();
-  VirtualRun run{.thunkFolder = folder.path(), .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
   Environment current = {{"LD_LIBRARY_PATH", "/a:/b"}, {"LD_PRELOAD", "x.so y.so"}, {"ASAN_OPTIONS", "detect_leaks=0"}};
   Environment first = *virtualEnvironment(run, current);
-  EXPECT_EQ(first["LD_LIBRARY_PATH"], folder.path().string() + ":/a:/b");
-  EXPECT_EQ(first["LD_PRELOAD"], shim + ":x.so:y.so");
+  EXPECT_FALSE(first.contains("LD_LIBRARY_PATH"));
+  EXPECT_EQ(first["LD_PRELOAD"], "/opt/vgpu/libluthier-vgpu.so:x.so:y.so");
   EXPECT_EQ(first["ASAN_OPTIONS"], "verify_asan_link_order=0:detect_leaks=0");
-  EXPECT_EQ(*virtualEnvironment(run, first), [&] {
-    Environment again = first;
-    again.erase("ROCM_TARGET_LST");
-    return again;
-  }());
-}
-
-TEST(VirtualEnvironment, TargetListIsTheUsersIfThereIsOne) {
-  TempFolder folder;
-  folder.write("libluthier-kfd-shim.so", "");
-  VirtualRun run{.thunkFolder = folder.path(), .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
-  EXPECT_THAT(*virtualEnvironment(run, {}), Contains(Key("ROCM_TARGET_LST")));
-  EXPECT_THAT(*virtualEnvironment(run, {{"ROCM_TARGET_LST", "/my/list"}}), Not(Contains(Key("ROCM_TARGET_LST"))));
+  EXPECT_EQ(*virtualEnvironment(run, first), first);
 }
 
 TEST(VirtualEnvironment, FoldersThatTheLoaderCannotName) {
-  TempFolder folder;
-  folder.write("with space/libluthier-kfd-shim.so", "");
-  VirtualRun run{.thunkFolder = folder.path() / "with space", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
-  EXPECT_EQ((*virtualEnvironment(run, {}))["LD_PRELOAD"], "libluthier-kfd-shim.so");
-  run.thunkFolder = "/opt/a:b";
+  VirtualRun run{.driverFolder = "/opt/with space", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
+  Environment set = *virtualEnvironment(run, {{"LD_LIBRARY_PATH", "/a"}});
+  EXPECT_EQ(set["LD_PRELOAD"], "libluthier-vgpu.so");
+  EXPECT_EQ(set["LD_LIBRARY_PATH"], "/opt/with space:/a");
+  run.driverFolder = "/opt/a:b";
   EXPECT_THAT(virtualEnvironment(run, {}).error().message(), HasSubstr("/opt/a:b"));
 }
 

@@ -1,5 +1,5 @@
-// Asks the operating system what rocminfo and rocm_agent_enumerator ask it, each in every way that the shim covers, and
-// prints one line per answer. run_test.cc knows what a virtual run must answer.
+// Asks the operating system what rocminfo and rocm_agent_enumerator ask it, each in several ways, and prints one line
+// per answer. run_test.cc knows what a virtual run must answer.
 //
 // Also what must not change: ordinary files, missing files, other commands.
 

@@ -49,15 +49,15 @@ TEST_F(Run, PassesStandardInput) {
 TEST_F(Run, SetsTheEnvironment) {
   ShellOutcome outcome = luthier("run --gpu gfx90a,gfx90a --threads 2 --stats " + (prefix_.path() / "s.json").string() +
                                  " -- sh -c 'echo $LUTHIER_VGPU_GPUS $LUTHIER_VGPU_THREADS $LUTHIER_VGPU_STATS "
-                                 "$LD_LIBRARY_PATH'");
+                                 "$LD_PRELOAD'");
   EXPECT_THAT(outcome.out,
-              StartsWith("gfx90a,gfx90a 2 " + (prefix_.path() / "s.json").string() + " " + thunkFolder_.string()));
+              StartsWith("gfx90a,gfx90a 2 " + (prefix_.path() / "s.json").string() + " " + driverFolder_.string()));
 }
 
 TEST_F(Run, WorksFromAnInstallation) {
   std::filesystem::create_directories(prefix_.path() / "lib/luthier");
-  std::filesystem::rename(thunkFolder_, prefix_.path() / "lib/luthier/vgpu");
-  EXPECT_THAT(luthier("run --gpu gfx90a -- sh -c 'echo $LD_LIBRARY_PATH'").out,
+  std::filesystem::rename(driverFolder_, prefix_.path() / "lib/luthier/vgpu");
+  EXPECT_THAT(luthier("run --gpu gfx90a -- sh -c 'echo $LD_PRELOAD'").out,
               StartsWith((prefix_.path() / "lib/luthier/vgpu").string()));
 }
 
@@ -186,11 +186,11 @@ TEST_F(Run, StatsFileThatCannotBeWritten) {
   EXPECT_EQ(outcome.err, "luthier: error: cannot write /no/such/folder/s.json: No such file or directory\n");
 }
 
-TEST_F(Run, MissingThunk) {
-  std::filesystem::remove(thunkFolder_ / "libhsakmt.so.1");
+TEST_F(Run, MissingDriver) {
+  std::filesystem::remove(driverFolder_ / "libluthier-vgpu-driver.so");
   ShellOutcome outcome = luthier("run --gpu gfx90a -- true");
   EXPECT_EQ(outcome.exitCode(), 125);
-  EXPECT_THAT(outcome.err, HasSubstr("libhsakmt.so.1"));
+  EXPECT_THAT(outcome.err, HasSubstr("libluthier-vgpu-driver.so"));
 }
 
 TEST_F(Run, WrongUsage) {
@@ -214,14 +214,14 @@ TEST_F(Run, HelpEverywhere) {
 
 TEST_F(Run, Version) { EXPECT_EQ(luthier("version").out, "luthier " LUTHIER_VERSION "\nvirtual GPUs: gfx90a\n"); }
 
-TEST_F(Run, ShimAnswersTheProbesOfRocminfo) {
+TEST_F(Run, DriverAnswersTheProbesOfRocminfo) {
   ShellOutcome outcome = luthier("run --gpu gfx90a -- " + probe());
   EXPECT_EQ(outcome.exitCode(), 0);
   EXPECT_THAT(outcome.out, Not(HasSubstr(": no")));
   EXPECT_THAT(outcome.out, HasSubstr("initstate: yes"));
 }
 
-TEST_F(Run, ShimAnswersInChildrenToo) {
+TEST_F(Run, DriverAnswersInChildrenToo) {
   EXPECT_THAT(luthier("run --gpu gfx90a -- sh -c 'sh -c " + probe() + "; true'").out, Not(HasSubstr(": no")));
 }
 

@@ -45,7 +45,7 @@ TEST_F(Tools, EnvironmentOfTheApplication) {
   EXPECT_EQ(variable("--tool fake", "LUTHIER_TOOLS"), tool_.string());
   EXPECT_EQ(variable("--tool fake", "HSA_TOOLS_LIB"), (prefix_.path() / "lib/libluthier.so").string());
   EXPECT_THAT(variable("--tool fake", "LD_PRELOAD"), HasSubstr(shim_.string()));
-  EXPECT_THAT(variable("--tool fake", "LD_PRELOAD"), HasSubstr("libluthier-kfd-shim.so"));
+  EXPECT_THAT(variable("--tool fake", "LD_PRELOAD"), HasSubstr("libluthier-vgpu.so"));
   const std::string file = "fake.file=" + (prefix_.path() / "fake.bin").string() + "\n";
   EXPECT_EQ(variable("--tool fake --fake.per=block --fake.quiet", "LUTHIER_TOOL_OPTIONS"),
             file + "fake.per=block\nfake.quiet=yes\n");

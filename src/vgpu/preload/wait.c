@@ -1,4 +1,4 @@
-// Part of libluthier-kfd-shim.so: host threads that wait for the virtual GPU leave the processor to it.
+// Part of libluthier-vgpu.so: host threads that wait for the virtual GPU leave the processor to it.
 //
 // HIP waits for every kernel with HSA_WAIT_STATE_ACTIVE: a loop without end that keeps a core busy, for the shortest
 // delay. The virtual GPU's waves run on those same cores, so the waiting slows down what is waited for: by a third with
