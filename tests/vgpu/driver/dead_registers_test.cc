@@ -1,7 +1,7 @@
 // Poison mode on compiled kernels: with what liveness analysis says, results stay the same to the bit; with a single
 // register called dead that is not, they do not.
 
-#include "vgpu/thunk/dead_registers.h"
+#include "vgpu/driver/dead_registers.h"
 
 #include "isa/decode.h"
 #include "isa/target.h"

@@ -1,4 +1,4 @@
-#include "vgpu/thunk/driver.h"
+#include "vgpu/driver/driver.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "vgpu/thunk/events.h"
+#include "vgpu/driver/events.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "vgpu/thunk/loaded_code.h"
+#include "vgpu/driver/loaded_code.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "vgpu/thunk/memory.h"
+#include "vgpu/driver/memory.h"
 
 #include <gtest/gtest.h>
 

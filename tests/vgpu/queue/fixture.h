@@ -6,7 +6,7 @@
 #include "vgpu/queue/aql.h"
 #include "vgpu/queue/doorbell.h"
 #include "vgpu/queue/host.h"
-#include "vgpu/thunk/memory.h"
+#include "vgpu/driver/memory.h"
 #include "vgpu/wave/scheduler.h"
 
 #include <gtest/gtest.h>
