@@ -18,7 +18,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64
   if (callbacks == "packets")
     interceptor.packets().subscribe([](hsa::PacketBatch &batch) { seen += batch.entries.size(); }).keep();
   if (callbacks == "completions")
-    interceptor.kernelCompleted().subscribe([](const hsa::KernelCompletion &) { ++seen; }).keep();
+    interceptor.events().kernelCompleted.subscribe([](const hsa::KernelCompletion &) { ++seen; }).keep();
   return interceptor.install(table).has_value();
 }
 

@@ -1,24 +1,23 @@
 #include "hsa/api.h"
 
-#include "hsa/interceptor.h"
-
 namespace luthier::hsa {
 
-const ApiTables &original() { return Interceptor::instance().original(); }
+ApiFunctions &originalFunctions() {
+  static constinit ApiFunctions functions;
+  return functions;
+}
 
 static constexpr std::string_view kNames[] = {
-#define LUTHIER_HSA_CALL(table, function, arguments) #function,
-#define LUTHIER_HSA_LOADER_CALL(function, arguments) #function,
+#define LUTHIER_HSA_CALL(table, function, size, arguments, ...) #function,
 #include "hsa/api.inc"
 #undef LUTHIER_HSA_CALL
-#undef LUTHIER_HSA_LOADER_CALL
 };
 
 std::string_view apiName(ApiId id) { return kNames[static_cast<unsigned>(id)]; }
 
 Error statusError(std::string_view function, hsa_status_t status) {
   const char *text = nullptr;
-  const auto statusString = original().core.hsa_status_string_fn;
+  const auto statusString = original<ApiId::hsa_status_string>();
   if (!statusString || statusString(status, &text) != HSA_STATUS_SUCCESS || !text)
     return makeErrorCode(status, "{}: status {:#x}", function, static_cast<unsigned>(status));
   return makeErrorCode(status, "{}: {}", function, text);

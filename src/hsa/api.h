@@ -1,15 +1,17 @@
 // The HSA functions as Luthier calls them: through the entries that ROCr's table had before Luthier changed it.
 //
 // An application's call of hsa_queue_create goes through a table of function pointers, which ROCr hands to its tools to
-// edit. Luthier keeps a copy from before (`original`) and uses nothing else, so its own calls never come back to its
-// own wrappers, but do reach other tools that were there first. The list of functions is generated from the installed
-// headers (generate_api.py).
+// edit. Luthier keeps the entries from before (`original`) and uses nothing else, so its own calls never come back to
+// its own wrappers, but do reach other tools that were there first. The list of functions is generated from the
+// installed headers and a list of what later ROCrs have (generate_api.py); where each stands in the tables of the
+// running ROCr is found out at run time (table_layout.h).
 //
 //   LUTHIER_TRY(call<ApiId::hsa_queue_destroy>(queue));      // an error carries ROCr's text for the status
 #pragma once
 
 #include "support/result.h"
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -22,51 +24,55 @@ namespace luthier::hsa {
 
 /// Every function of the tables, by its own name.
 enum class ApiId : uint16_t {
-#define LUTHIER_HSA_CALL(table, function, arguments) function,
-#define LUTHIER_HSA_LOADER_CALL(function, arguments) function,
+#define LUTHIER_HSA_CALL(table, function, size, arguments, ...) function,
 #include "hsa/api.inc"
 #undef LUTHIER_HSA_CALL
-#undef LUTHIER_HSA_LOADER_CALL
   Count,
 };
 inline constexpr unsigned kApiCount = static_cast<unsigned>(ApiId::Count);
 
-/// Copies of ROCr's tables. An entry that the running ROCr does not have is null.
-struct ApiTables {
-  CoreApiTable core = {};
-  AmdExtTable amd = {};
-  FinalizerExtTable finalizer = {};
-  ImageExtTable image = {};
-  hsa_ven_amd_loader_1_03_pfn_t loader = {};
-};
-
-/// The entries from before the Interceptor was installed; all null until then.
-const ApiTables &original();
-
-/// What is known of a function at compile time: its type, its name, its place in the tables.
+/// What is known of a function at compile time: its type and its name. Types that only later ROCrs have are written as
+/// others that are passed in the same way.
 template <ApiId> struct ApiCall;
 
-#define LUTHIER_HSA_CALL(table, function, arguments)                                                                   \
+#define LUTHIER_HSA_CALL(table, function, size, arguments, ...)                                                        \
   template <> struct ApiCall<ApiId::function> {                                                                        \
-    using Function = decltype(&::function);                                                                            \
+    using Function = __VA_ARGS__;                                                                                      \
     static constexpr std::string_view name = #function;                                                                \
     static constexpr std::string_view argumentNames = arguments;                                                       \
-    static Function &entry(ApiTables &tables) { return tables.table.function##_fn; }                                   \
-    static Function entry(const ApiTables &tables) { return tables.table.function##_fn; }                              \
-  };
-#define LUTHIER_HSA_LOADER_CALL(function, arguments)                                                                   \
-  template <> struct ApiCall<ApiId::function> {                                                                        \
-    using Function = decltype(hsa_ven_amd_loader_1_03_pfn_t::function);                                                \
-    static constexpr std::string_view name = #function;                                                                \
-    static constexpr std::string_view argumentNames = arguments;                                                       \
-    static Function &entry(ApiTables &tables) { return tables.loader.function; }                                       \
-    static Function entry(const ApiTables &tables) { return tables.loader.function; }                                  \
   };
 #include "hsa/api.inc"
 #undef LUTHIER_HSA_CALL
-#undef LUTHIER_HSA_LOADER_CALL
 
 std::string_view apiName(ApiId id);
+
+/// Calls `visit.template operator()<id>()` for every function.
+template <class Visit> void forEachApi(Visit visit) {
+#define LUTHIER_HSA_CALL(table, function, size, arguments, ...) visit.template operator()<ApiId::function>();
+#include "hsa/api.inc"
+#undef LUTHIER_HSA_CALL
+}
+
+/// A pointer per function, whatever the tables look like that they are from. Those that the running ROCr does not have
+/// are null.
+class ApiFunctions {
+public:
+  template <ApiId id> typename ApiCall<id>::Function get() const {
+    return reinterpret_cast<typename ApiCall<id>::Function>(entries_[static_cast<unsigned>(id)]);
+  }
+  template <ApiId id> void set(typename ApiCall<id>::Function function) {
+    entries_[static_cast<unsigned>(id)] = reinterpret_cast<void *>(function);
+  }
+  void *&operator[](ApiId id) { return entries_[static_cast<unsigned>(id)]; }
+  void *operator[](ApiId id) const { return entries_[static_cast<unsigned>(id)]; }
+
+private:
+  std::array<void *, kApiCount> entries_ = {};
+};
+
+/// The functions from before Luthier was installed, of the one ROCr of this process; all null until then.
+ApiFunctions &originalFunctions();
+template <ApiId id> typename ApiCall<id>::Function original() { return originalFunctions().get<id>(); }
 
 /// "hsa_queue_create: HSA_STATUS_ERROR_INVALID_ARGUMENT: One of the actual arguments ...", with the status as code.
 Error statusError(std::string_view function, hsa_status_t status);
@@ -90,8 +96,6 @@ template <ApiId id, class... Args> auto callFunction(typename ApiCall<id>::Funct
 }
 
 /// Calls the original function.
-template <ApiId id, class... Args> auto call(Args... args) {
-  return callFunction<id>(ApiCall<id>::entry(original()), args...);
-}
+template <ApiId id, class... Args> auto call(Args... args) { return callFunction<id>(original<id>(), args...); }
 
 } // namespace luthier::hsa

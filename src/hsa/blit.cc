@@ -1,20 +1,24 @@
 #include "hsa/blit.h"
 
+#include "hsa/calls.h"
 #include "support/log.h"
 
 namespace luthier::hsa {
 
 void BlitWatch::start() {
-  Interceptor &i = interceptor_;
   auto counted = [this](ApiId id, hsa_status_t status, uint64_t bytes) {
     if (status == HSA_STATUS_SUCCESS)
       count(id, bytes);
   };
   subscriptions_.clear();
-  subscriptions_.push_back(i.after<ApiId::hsa_amd_memory_async_copy>(
-      [=](hsa_status_t &status, void *&, hsa_agent_t &, const void *&, hsa_agent_t &, size_t &bytes, uint32_t &,
-          const hsa_signal_t *&, hsa_signal_t &) { counted(ApiId::hsa_amd_memory_async_copy, status, bytes); }));
-  subscriptions_.push_back(i.after<ApiId::hsa_amd_memory_async_copy_rect>(
+  const auto watchCopies = [&]<ApiId id>() {
+    subscriptions_.push_back(
+        calls::after<id>([=](hsa_status_t &status, void *&, hsa_agent_t &, const void *&, hsa_agent_t &, size_t &bytes,
+                             auto &&...) { counted(id, status, bytes); }));
+  };
+  watchCopies.operator()<ApiId::hsa_amd_memory_async_copy>();
+  watchCopies.operator()<ApiId::hsa_amd_memory_async_copy_on_engine>();
+  subscriptions_.push_back(calls::after<ApiId::hsa_amd_memory_async_copy_rect>(
       [=](hsa_status_t &status, const hsa_pitched_ptr_t *&, const hsa_dim3_t *&, const hsa_pitched_ptr_t *&,
           const hsa_dim3_t *&, const hsa_dim3_t *&range, hsa_agent_t &, hsa_amd_copy_direction_t &, uint32_t &,
           const hsa_signal_t *&, hsa_signal_t &) {
@@ -22,11 +26,11 @@ void BlitWatch::start() {
         counted(ApiId::hsa_amd_memory_async_copy_rect, status, bytes);
       }));
   subscriptions_.push_back(
-      i.after<ApiId::hsa_memory_copy>([=](hsa_status_t &status, void *&, const void *&, size_t &bytes) {
+      calls::after<ApiId::hsa_memory_copy>([=](hsa_status_t &status, void *&, const void *&, size_t &bytes) {
         counted(ApiId::hsa_memory_copy, status, bytes);
       }));
   subscriptions_.push_back(
-      i.after<ApiId::hsa_amd_memory_fill>([=](hsa_status_t &status, void *&, uint32_t &, size_t &words) {
+      calls::after<ApiId::hsa_amd_memory_fill>([=](hsa_status_t &status, void *&, uint32_t &, size_t &words) {
         counted(ApiId::hsa_amd_memory_fill, status, words * sizeof(uint32_t));
       }));
   auto announced = [](const hsa_queue_t *queue, hsa_agent_t, void *data) {
@@ -54,9 +58,9 @@ void BlitWatch::count(ApiId id, uint64_t bytes) {
     // The last look at the internal queues may come when ROCr has already taken them down.
     totals_.packets = 0;
     for (const hsa_queue_t *queue : queues_)
-      totals_.packets += interceptor_.original().core.hsa_queue_load_write_index_relaxed_fn(queue);
+      totals_.packets += original<ApiId::hsa_queue_load_write_index_relaxed>()(queue);
   }
-  interceptor_.copied().raise(CopyRecord{id, bytes});
+  events_.copied.raise(CopyRecord{id, bytes});
 }
 
 BlitWatch::Totals BlitWatch::totals() const {

@@ -5,7 +5,7 @@
 // asks for it, with its bytes, and the kernels from how far the internal queues have been written.
 #pragma once
 
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
 
 #include <mutex>
 #include <vector>
@@ -14,7 +14,7 @@ namespace luthier::hsa {
 
 class BlitWatch {
 public:
-  explicit BlitWatch(Interceptor &interceptor) : interceptor_(interceptor) {}
+  explicit BlitWatch(Events &events) : events_(events) {}
   void start();
   void stop();
 
@@ -29,7 +29,7 @@ public:
 private:
   void count(ApiId id, uint64_t bytes);
 
-  Interceptor &interceptor_;
+  Events &events_;
   std::vector<Subscription> subscriptions_;
   mutable std::mutex mutex_; ///< guards what follows
   std::vector<const hsa_queue_t *> queues_;

@@ -1,6 +1,6 @@
 #include "hsa/code_capture.h"
 
-#include "hsa/linker.h"
+#include "hsa/callback_scope.h"
 #include "support/log.h"
 
 #include <algorithm>
@@ -30,8 +30,6 @@ const object::Symbol *CapturedCode::kernelOf(uint64_t kernelObject) const {
 
 namespace {
 
-CodeCapture &capture() { return Interceptor::instance().code(); }
-
 template <class T> Result<T> loadedInfo(hsa_loaded_code_object_t object, unsigned attribute) {
   T value{};
   LUTHIER_TRY(call<ApiId::hsa_ven_amd_loader_loaded_code_object_get_info>(
@@ -59,46 +57,13 @@ Result<StoredBytes> storageOf(hsa_loaded_code_object_t object) {
 
 } // namespace
 
-void CodeCapture::start() {
-  Interceptor &i = interceptor_;
-  i.replace<ApiId::hsa_executable_load_agent_code_object>([](hsa_executable_t executable, hsa_agent_t agent,
-                                                             hsa_code_object_reader_t reader, const char *options,
-                                                             hsa_loaded_code_object_t *loaded) {
-    const hsa_status_t status = Interceptor::instance().linker().load(executable, agent, reader, options, loaded);
-    if (status == HSA_STATUS_SUCCESS)
-      hsa::capture().capture(executable);
-    return status;
-  });
-  i.replace<ApiId::hsa_executable_freeze>([](hsa_executable_t executable, const char *options) {
-    Interceptor &interceptor = Interceptor::instance();
-    interceptor.code().capture(executable); // for those who load with a deprecated function
-    hsa_status_t status = interceptor.linker().check(executable);
-    if (status == HSA_STATUS_SUCCESS)
-      status = original().core.hsa_executable_freeze_fn(executable, options);
-    if (status == HSA_STATUS_SUCCESS)
-      status = interceptor.linker().finish(executable);
-    if (status == HSA_STATUS_SUCCESS) {
-      Interceptor::CallbackScope scope;
-      interceptor.executableFrozen().raise(executable);
-    }
-    return status;
-  });
-  i.replace<ApiId::hsa_executable_destroy>([](hsa_executable_t executable) {
-    Interceptor &interceptor = Interceptor::instance();
-    interceptor.code().forget(executable);
-    const hsa_status_t status = original().core.hsa_executable_destroy_fn(executable);
-    interceptor.linker().forget(executable);
-    return status;
-  });
-}
-
-void CodeCapture::stop() {
+void CodeCapture::clear() {
   std::unique_lock lock(mutex_);
   byAddress_.clear();
   byHandle_.clear();
 }
 
-void CodeCapture::capture(hsa_executable_t executable) {
+void CodeCapture::capture(hsa_executable_t executable, const OriginalOf &originalOf) {
   std::vector<hsa_loaded_code_object_t> handles;
   auto collect = [](hsa_executable_t, hsa_loaded_code_object_t handle, void *data) {
     static_cast<std::vector<hsa_loaded_code_object_t> *>(data)->push_back(handle);
@@ -113,19 +78,19 @@ void CodeCapture::capture(hsa_executable_t executable) {
   for (const hsa_loaded_code_object_t handle : handles) {
     if (find(handle))
       continue;
-    auto code = capture(executable, handle);
+    auto code = capture(executable, handle, originalOf(handle));
     if (!code) {
       log::error("loaded code cannot be captured: {}", code.error().message());
       continue;
     }
-    Interceptor::CallbackScope scope;
-    interceptor_.codeLoaded().raise(*code);
+    const CallbackScope scope;
+    events_.codeLoaded.raise(*code);
   }
 }
 
-Result<CodeCapture::Shared> CodeCapture::capture(hsa_executable_t executable, hsa_loaded_code_object_t handle) {
-  const StoredBytes *given = interceptor_.linker().originalOf(handle);
-  std::shared_ptr<CapturedCode> code(new CapturedCode(given ? *given : LUTHIER_TRY(storageOf(handle))));
+Result<CodeCapture::Shared> CodeCapture::capture(hsa_executable_t executable, hsa_loaded_code_object_t handle,
+                                                 const StoredBytes *original) {
+  std::shared_ptr<CapturedCode> code(new CapturedCode(original ? *original : LUTHIER_TRY(storageOf(handle))));
   code->executable_ = executable;
   code->handle_ = handle;
   code->agent_ = LUTHIER_TRY(loadedInfo<hsa_agent_t>(handle, HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT));
@@ -143,8 +108,8 @@ Result<CodeCapture::Shared> CodeCapture::capture(hsa_executable_t executable, hs
 void CodeCapture::forget(hsa_executable_t executable) {
   const std::vector<Shared> gone = of(executable);
   {
-    Interceptor::CallbackScope scope;
-    interceptor_.executableDestroyed().raise(executable);
+    const CallbackScope scope;
+    events_.executableDestroyed.raise(executable);
   }
   std::unique_lock lock(mutex_);
   for (const Shared &code : gone) {

@@ -5,7 +5,7 @@
 // when somebody asks. Captured code is shared: who holds it may go on reading it after the application has unloaded it.
 #pragma once
 
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
 #include "hsa/stored_bytes.h"
 #include "isa/decode.h"
 #include "object/code_object.h"
@@ -70,9 +70,16 @@ private:
 
 class CodeCapture {
 public:
-  explicit CodeCapture(Interceptor &interceptor) : interceptor_(interceptor) {}
-  void start();
-  void stop();
+  explicit CodeCapture(Events &events) : events_(events) {}
+
+  /// The file of a loaded code object where it is another than ROCr has loaded; null elsewhere.
+  using OriginalOf = std::function<const StoredBytes *(hsa_loaded_code_object_t)>;
+  /// What has been loaded into the executable and is not known yet.
+  void capture(hsa_executable_t executable, const OriginalOf &originalOf);
+  /// Before the executable goes.
+  void forget(hsa_executable_t executable);
+  /// HSA has gone.
+  void clear();
 
   using Shared = SharedCode;
   Shared find(uint64_t loadedAddress) const;
@@ -81,12 +88,9 @@ public:
   std::vector<Shared> all() const;
 
 private:
-  /// What has been loaded into the executable and is not known yet.
-  void capture(hsa_executable_t executable);
-  Result<Shared> capture(hsa_executable_t executable, hsa_loaded_code_object_t handle);
-  void forget(hsa_executable_t executable);
+  Result<Shared> capture(hsa_executable_t executable, hsa_loaded_code_object_t handle, const StoredBytes *original);
 
-  Interceptor &interceptor_;
+  Events &events_;
   mutable std::shared_mutex mutex_;
   std::map<uint64_t, Shared> byAddress_;
   std::map<uint64_t, Shared> byHandle_;

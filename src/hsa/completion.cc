@@ -1,9 +1,11 @@
 #include "hsa/completion.h"
 
+#include "hsa/callback_scope.h"
 #include "support/log.h"
 #include "support/thread.h"
 
 #include <hsa/amd_hsa_signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #if __has_feature(thread_sanitizer)
@@ -19,6 +21,9 @@ uint64_t load(const uint64_t &time) { return __atomic_load_n(&time, __ATOMIC_REL
 
 /// What our signal is set to when nobody will count it down: the hardware goes from 1 to 0.
 constexpr hsa_signal_value_t kAbandoned = -1;
+
+/// Of the threads that look at signals; usually it is 50 microseconds, more than the shortest pause.
+constexpr unsigned long kTimerSlackNs = 1000;
 
 struct Times {
   uint64_t begin = 0, end = 0;
@@ -69,7 +74,7 @@ struct Completions::Watched {
   hsa_signal_value_t value() const { return __atomic_load_n(&ours().value, __ATOMIC_ACQUIRE); }
 };
 
-Completions::Completions(Interceptor &interceptor) : interceptor_(interceptor) {}
+Completions::Completions(Events &events, HeldWorks &works) : events_(events), works_(works) {}
 
 Completions::~Completions() { stop(); }
 
@@ -91,8 +96,6 @@ Result<void> Completions::start() {
   std::lock_guard lock(mutex_);
   if (threadRuns_)
     return {};
-  if (!wake_.handle)
-    LUTHIER_TRY(call<ApiId::hsa_signal_create>(0, 0u, nullptr, &wake_));
   threadRuns_ = true;
   process_ = getpid();
   thread_ = std::thread([this, generation = generation_] { run(generation); });
@@ -116,36 +119,20 @@ void Completions::watch(const QueueInfo &queue, PacketBatch::Entry &entry) {
   entry.packet.setCompletionSignal(*signal);
   std::lock_guard lock(mutex_);
   inFlight_.push_back(std::move(watched));
-  wake();
+  work_.notify_all();
 }
 
-void Completions::sleep(Lock &lock, const std::function<bool()> &ended) {
+void Completions::sleep(Lock &lock, Backoff &backoff, const std::function<bool()> &ended) {
   if (inFlight_.empty()) {
     work_.wait(lock, [&] { return !inFlight_.empty() || ended(); });
-    return;
+    backoff.reset();
+  } else if (const auto pause = backoff.pause(); pause.count() == 0) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  } else if (work_.wait_for(lock, pause) == std::cv_status::no_timeout) {
+    backoff.reset();
   }
-  std::vector<hsa_signal_t> signals{wake_};
-  for (const auto &watched : inFlight_)
-    signals.push_back(watched->signal);
-  std::vector<hsa_signal_condition_t> conditions(signals.size(), HSA_SIGNAL_CONDITION_LT);
-  std::vector<hsa_signal_value_t> values(signals.size(), 1);
-  call<ApiId::hsa_signal_store_relaxed>(wake_, hsa_signal_value_t(1));
-  sleeping_ = true;
-  lock.unlock();
-  hsa_signal_value_t value = 1;
-  call<ApiId::hsa_amd_signal_wait_any>(static_cast<uint32_t>(signals.size()), signals.data(), conditions.data(),
-                                       values.data(), UINT64_MAX, HSA_WAIT_STATE_BLOCKED, &value);
-  // It may return for no reason; if ROCr is going down, again and again.
-  if (value >= 1)
-    std::this_thread::sleep_for(std::chrono::microseconds(100));
-  lock.lock();
-  sleeping_ = false;
-}
-
-void Completions::wake() {
-  work_.notify_all();
-  if (std::exchange(sleeping_, false))
-    call<ApiId::hsa_signal_store_screlease>(wake_, hsa_signal_value_t(0));
 }
 
 void Completions::collect() {
@@ -157,15 +144,18 @@ void Completions::collect() {
 
 void Completions::run(uint64_t generation) {
   becomeInternalThread("luthier-done");
+  prctl(PR_SET_TIMERSLACK, kTimerSlackNs);
+  Backoff backoff;
   Lock lock(mutex_);
   while (generation_ == generation) {
     if (ready_.empty())
       collect();
     if (ready_.empty()) {
-      sleep(lock, [&] { return generation_ != generation; });
+      sleep(lock, backoff, [&] { return generation_ != generation; });
       continue;
     }
     deliver(lock, generation);
+    backoff.reset();
   }
   if (generation_ != generation + 1)
     return; // stop() has not waited
@@ -221,16 +211,16 @@ private:
 };
 
 void Completions::callBack(Watched &watched, uint64_t generation) {
-  if (!watched.completed && interceptor_.kernelCompleted().empty())
+  if (!watched.completed && events_.kernelCompleted.empty())
     return;
   const Times times = timesOf(watched.ours(), watched.queue.agent);
   Held held(*this, watched, generation);
-  const HeldWorks::Holding holding(interceptor_.heldWorks(), held);
-  const Interceptor::CallbackScope scope;
+  const HeldWorks::Holding holding(works_, held);
+  const CallbackScope scope;
   const KernelCompletion completion{watched.queue, watched.packet, times.begin, times.end};
   if (watched.completed)
     watched.completed(completion);
-  interceptor_.kernelCompleted().raise(completion);
+  events_.kernelCompleted.raise(completion);
 }
 
 void Completions::tellApplication(Watched &watched) {
@@ -250,6 +240,8 @@ void Completions::tellApplication(Watched &watched) {
 
 void Completions::standIn(uint64_t generation) {
   becomeInternalThread("luthier-done2");
+  prctl(PR_SET_TIMERSLACK, kTimerSlackNs);
+  Backoff backoff;
   const auto ended = [&] { return !standInWanted_ || generation_ != generation; };
   Lock lock(mutex_);
   while (!ended()) {
@@ -257,7 +249,7 @@ void Completions::standIn(uint64_t generation) {
     for (const auto &watched : ready_)
       if (watched->value() != kAbandoned)
         tellApplication(*watched);
-    sleep(lock, ended);
+    sleep(lock, backoff, ended);
   }
 }
 
@@ -265,7 +257,7 @@ void Completions::endStandIn(Lock &lock) {
   if (!standIn_.joinable())
     return;
   standInWanted_ = false;
-  wake();
+  work_.notify_all();
   std::thread ending = std::move(standIn_);
   lock.unlock();
   ending.join();
@@ -299,7 +291,7 @@ void Completions::stop(std::chrono::milliseconds timeout) {
     return;
   Lock lock(mutex_);
   ++generation_;
-  wake();
+  work_.notify_all();
   endStandIn(lock);
   const bool elsewhere = thread_.get_id() != std::this_thread::get_id();
   const bool ended = elsewhere && idle_.wait_for(lock, timeout, [this] { return !threadRuns_; });
@@ -321,8 +313,6 @@ void Completions::stop(std::chrono::milliseconds timeout) {
     list->clear();
   }
   // ROCr would call them leaked.
-  if (wake_.handle)
-    freeSignals_.push_back(std::exchange(wake_, {}));
   for (const hsa_signal_t signal : freeSignals_)
     if (auto destroyed = call<ApiId::hsa_signal_destroy>(signal); !destroyed)
       log::debug("{}", destroyed.error().message());

@@ -4,14 +4,15 @@
 // the hardware left in our signal are copied to the application's, and the application's is decremented as the hardware
 // would have done. A dispatch without a signal of its own costs nothing else; none ever waits for another.
 //
-// A thread of ours waits for these signals and calls the callbacks. ROCr's thread for signal handlers, which could do
-// both, is the application's: a handler of its may wait for a watched dispatch there, and a callback may wait for what
-// HIP does in its handlers. While a callback waits for the GPU (hsa/held_work.h), a second thread stands in: it tells
-// the application of what completes, and the callbacks follow when the first one has returned.
+// A thread of ours looks at these signals (backoff.h) and calls the callbacks. ROCr's thread for signal handlers, which
+// could do both, is the application's: a handler of its may wait for a watched dispatch there, and a callback may wait
+// for what HIP does in its handlers. While a callback waits for the GPU (hsa/held_work.h), a second thread stands in:
+// it tells the application of what completes, and the callbacks follow when the first one has returned.
 #pragma once
 
+#include "hsa/backoff.h"
+#include "hsa/events.h"
 #include "hsa/held_work.h"
-#include "hsa/interceptor.h"
 
 #include <condition_variable>
 #include <deque>
@@ -23,11 +24,12 @@ namespace luthier::hsa {
 
 class Completions {
 public:
-  explicit Completions(Interceptor &interceptor);
+  Completions(Events &events, HeldWorks &works);
   ~Completions();
 
-  /// Arranges for `entry`'s callback and the interceptor's event. The packet's signal changes. On failure the packet
-  /// stays as it is, and the callback is never called; nor is it destroyed, since the kernel may use what it holds.
+  /// Arranges for `entry`'s callback and the event of all completions. The packet's signal changes. On failure the
+  /// packet stays as it is, and the callback is never called; nor is it destroyed, since the kernel may use what it
+  /// holds.
   void watch(const QueueInfo &queue, PacketBatch::Entry &entry);
 
   /// The hardware has let go of a queue: what it has not completed will never be. Callbacks of such dispatches are not
@@ -57,11 +59,11 @@ private:
   void callBack(Watched &watched, uint64_t generation);
   void tellApplication(Watched &watched);
   /// Until something may have completed, was added, or has `ended`.
-  void sleep(Lock &lock, const std::function<bool()> &ended);
-  void wake();
+  void sleep(Lock &lock, Backoff &backoff, const std::function<bool()> &ended);
   void endStandIn(Lock &lock);
 
-  Interceptor &interceptor_;
+  Events &events_;
+  HeldWorks &works_;
   std::atomic<pid_t> process_ = 0; ///< that the thread is in: a forked child has none
 
   mutable std::mutex mutex_; ///< guards what follows
@@ -76,8 +78,6 @@ private:
   std::thread thread_, standIn_;
   bool threadRuns_ = false, standInWanted_ = false;
   uint64_t generation_ = 0; ///< of the thread: one of before touches nothing any more
-  hsa_signal_t wake_ = {};  ///< for a thread that waits for signals
-  bool sleeping_ = false;   ///< there is such a thread
 };
 
 } // namespace luthier::hsa

@@ -1,7 +1,6 @@
 #include "hsa/device_functions.h"
 
 #include "hsa/foreign_calls.h"
-#include "hsa/linker.h"
 #include "luthier/hsa_ext.h"
 #include "support/log.h"
 
@@ -12,8 +11,6 @@ namespace luthier::hsa {
 
 namespace {
 
-DeviceFunctions &functions() { return Interceptor::instance().deviceFunctions(); }
-
 template <class T> hsa_status_t answer(void *value, const T &what) {
   memcpy(value, &what, sizeof what);
   return HSA_STATUS_SUCCESS;
@@ -21,53 +18,59 @@ template <class T> hsa_status_t answer(void *value, const T &what) {
 
 } // namespace
 
-void DeviceFunctions::start() {
-  Interceptor &i = interceptor_;
-  i.replace<ApiId::hsa_executable_iterate_agent_symbols>(
-      [](hsa_executable_t executable, hsa_agent_t agent,
-         hsa_status_t (*callback)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void *), void *data) {
+DeviceFunctions::DeviceFunctions(Events &events, const CodeCapture &code, const Linker &linker)
+    : events_(events), code_(code), linker_(linker) {
+  const auto keep = [&](Subscription replacement) { replacements_.push_back(std::move(replacement)); };
+  keep(calls::replace<ApiId::hsa_executable_iterate_agent_symbols>(
+      [this](hsa_executable_t executable, hsa_agent_t agent,
+             hsa_status_t (*callback)(hsa_executable_t, hsa_agent_t, hsa_executable_symbol_t, void *), void *data) {
         const hsa_status_t status =
-            original().core.hsa_executable_iterate_agent_symbols_fn(executable, agent, callback, data);
+            original<ApiId::hsa_executable_iterate_agent_symbols>()(executable, agent, callback, data);
         if (status != HSA_STATUS_SUCCESS || !callback)
           return status;
-        for (const Shared &function : functions().of(executable, agent))
+        for (const Shared &function : of(executable, agent))
           if (const hsa_status_t stop = callback(executable, agent, function->handle(), data);
               stop != HSA_STATUS_SUCCESS)
             return stop;
         return status;
-      });
-  i.replace<ApiId::hsa_executable_get_symbol_by_name>([](hsa_executable_t executable, const char *name,
-                                                         const hsa_agent_t *agent, hsa_executable_symbol_t *symbol) {
-    const hsa_status_t status = original().core.hsa_executable_get_symbol_by_name_fn(executable, name, agent, symbol);
-    if (status != HSA_STATUS_ERROR_INVALID_SYMBOL_NAME || !agent || !name || !symbol)
-      return status;
-    for (const Shared &function : functions().of(executable, *agent))
-      if (function->symbol->name == name) {
-        *symbol = function->handle();
-        return HSA_STATUS_SUCCESS;
-      }
-    return status;
-  });
-  i.replace<ApiId::hsa_executable_symbol_get_info>([](hsa_executable_symbol_t symbol,
-                                                      hsa_executable_symbol_info_t attribute, void *value) {
-    if (value) {
-      if (const Shared function = functions().find(symbol))
-        return functions().info(*function, attribute, value);
-      if (static_cast<uint32_t>(attribute) == LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT ||
-          static_cast<uint32_t>(attribute) == LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES)
-        return functions().kernelInfo(symbol, attribute, value);
-    }
-    const hsa_status_t status = original().core.hsa_executable_symbol_get_info_fn(symbol, attribute, value);
-    if (status != HSA_STATUS_SUCCESS || attribute != HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE)
-      return status;
-    // A kernel that is linked with functions of other code objects may need more.
-    uint64_t kernelObject = 0;
-    original().core.hsa_executable_symbol_get_info_fn(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernelObject);
-    auto *bytes = static_cast<uint32_t *>(value);
-    *bytes = std::max(*bytes, Interceptor::instance().linker().privateSegmentOf(kernelObject));
-    return status;
-  });
-  destroyed_ = i.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); });
+      }));
+  keep(calls::replace<ApiId::hsa_executable_get_symbol_by_name>(
+      [this](hsa_executable_t executable, const char *name, const hsa_agent_t *agent, hsa_executable_symbol_t *symbol) {
+        const hsa_status_t status =
+            original<ApiId::hsa_executable_get_symbol_by_name>()(executable, name, agent, symbol);
+        if (status != HSA_STATUS_ERROR_INVALID_SYMBOL_NAME || !agent || !name || !symbol)
+          return status;
+        for (const Shared &function : of(executable, *agent))
+          if (function->symbol->name == name) {
+            *symbol = function->handle();
+            return HSA_STATUS_SUCCESS;
+          }
+        return status;
+      }));
+  keep(calls::replace<ApiId::hsa_executable_symbol_get_info>(
+      [this](hsa_executable_symbol_t symbol, hsa_executable_symbol_info_t attribute, void *value) {
+        if (value) {
+          if (const Shared function = find(symbol))
+            return info(*function, attribute, value);
+          if (static_cast<uint32_t>(attribute) == LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEE_COUNT ||
+              static_cast<uint32_t>(attribute) == LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES)
+            return kernelInfo(symbol, attribute, value);
+        }
+        const hsa_status_t status = original<ApiId::hsa_executable_symbol_get_info>()(symbol, attribute, value);
+        if (status != HSA_STATUS_SUCCESS || attribute != HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_PRIVATE_SEGMENT_SIZE)
+          return status;
+        // A kernel that is linked with functions of other code objects may need more.
+        uint64_t kernelObject = 0;
+        original<ApiId::hsa_executable_symbol_get_info>()(symbol, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT,
+                                                          &kernelObject);
+        auto *bytes = static_cast<uint32_t *>(value);
+        *bytes = std::max(*bytes, linker_.privateSegmentOf(kernelObject));
+        return status;
+      }));
+}
+
+void DeviceFunctions::start() {
+  destroyed_ = events_.executableDestroyed.subscribe([this](hsa_executable_t executable) { forget(executable); });
 }
 
 void DeviceFunctions::stop() {
@@ -79,7 +82,7 @@ void DeviceFunctions::stop() {
 
 DeviceFunctions::State &DeviceFunctions::update(hsa_executable_t executable) {
   State &state = executables_[executable.handle];
-  const std::vector<SharedCode> objects = interceptor_.code().of(executable);
+  const std::vector<SharedCode> objects = code_.of(executable);
   for (; state.objects < objects.size(); ++state.objects) {
     const SharedCode &code = objects[state.objects];
     if (!code->object())
@@ -153,7 +156,7 @@ hsa_status_t DeviceFunctions::info(const DeviceFunction &function, uint32_t attr
 
 hsa_status_t DeviceFunctions::kernelInfo(hsa_executable_symbol_t kernel, uint32_t attribute, void *value) {
   uint64_t kernelObject = 0;
-  const hsa_status_t status = original().core.hsa_executable_symbol_get_info_fn(
+  const hsa_status_t status = original<ApiId::hsa_executable_symbol_get_info>()(
       kernel, HSA_EXECUTABLE_SYMBOL_INFO_KERNEL_OBJECT, &kernelObject);
   if (status != HSA_STATUS_SUCCESS)
     return status;
@@ -171,12 +174,11 @@ hsa_status_t DeviceFunctions::kernelInfo(hsa_executable_symbol_t kernel, uint32_
 }
 
 Result<std::vector<DeviceFunctions::Shared>> DeviceFunctions::calledBy(uint64_t kernelObject) {
-  const SharedCode code = interceptor_.code().find(kernelObject);
+  const SharedCode code = code_.find(kernelObject);
   const object::Symbol *kernel = code ? code->kernelOf(kernelObject) : nullptr;
   if (!kernel)
     return makeError("no kernel is known at {:#x}", kernelObject);
-  ForeignCalls calls(
-      [this](const SharedCode &from, uint64_t slot) { return interceptor_.linker().definitionFor(from, slot); });
+  ForeignCalls calls([this](const SharedCode &from, uint64_t slot) { return linker_.definitionFor(from, slot); });
   const auto reached = LUTHIER_TRY(calls.reachableFrom(code, *kernel));
   std::vector<Shared> result;
   for (const Shared &function : of(code->executable(), code->agent()))

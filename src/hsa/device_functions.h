@@ -5,8 +5,10 @@
 // DeviceFunction, made when somebody first asks for an executable's symbols and gone with the executable.
 #pragma once
 
+#include "hsa/calls.h"
 #include "hsa/code_capture.h"
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
+#include "hsa/linker.h"
 
 #include <memory>
 #include <mutex>
@@ -25,7 +27,7 @@ struct DeviceFunction {
 
 class DeviceFunctions {
 public:
-  explicit DeviceFunctions(Interceptor &interceptor) : interceptor_(interceptor) {}
+  DeviceFunctions(Events &events, const CodeCapture &code, const Linker &linker);
   void start();
   void stop();
 
@@ -47,7 +49,10 @@ private:
   hsa_status_t kernelInfo(hsa_executable_symbol_t kernel, uint32_t attribute, void *value);
   void forget(hsa_executable_t executable);
 
-  Interceptor &interceptor_;
+  Events &events_;
+  const CodeCapture &code_;
+  const Linker &linker_;
+  std::vector<Subscription> replacements_;
   Subscription destroyed_;
   mutable std::mutex mutex_; ///< guards what follows
   std::unordered_map<uint64_t, State> executables_;

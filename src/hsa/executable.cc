@@ -1,6 +1,6 @@
 #include "hsa/executable.h"
 
-#include "hsa/interceptor.h"
+#include "hsa/calls.h"
 
 namespace luthier::hsa {
 

@@ -1,7 +1,7 @@
 #include "hsa/executable_symbol.h"
 
+#include "hsa/calls.h"
 #include "hsa/executable.h"
-#include "hsa/interceptor.h"
 #include "luthier/hsa_ext.h"
 
 namespace luthier::hsa {

@@ -4,7 +4,7 @@ namespace luthier::hsa {
 
 std::string statusName(hsa_status_t status) {
   const char *text = nullptr;
-  const auto statusString = original().core.hsa_status_string_fn;
+  const auto statusString = original<ApiId::hsa_status_string>();
   if (!statusString || statusString(status, &text) != HSA_STATUS_SUCCESS || !text)
     return fmt::format("{:#x}", static_cast<unsigned>(status));
   const std::string_view all = text;

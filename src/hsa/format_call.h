@@ -26,7 +26,7 @@ template <class T> std::string formatValue(const T &value) {
     return formatText(value);
   else if constexpr (std::is_pointer_v<T>)
     return formatAddress(reinterpret_cast<uintptr_t>(value));
-  else if constexpr (requires { value.handle; }) // hsa_agent_t and all its like
+  else if constexpr (requires { uint64_t{value.handle}; }) // hsa_agent_t and all its like
     return formatHandle(value.handle);
   else if constexpr (std::is_enum_v<T>)
     return std::to_string(static_cast<std::underlying_type_t<T>>(value));

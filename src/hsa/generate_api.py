@@ -1,77 +1,57 @@
 #!/usr/bin/env python3
-"""Usage: generate_api.py CLANG OUTPUT
+"""Usage: generate_api.py CLANG INCLUDE_DIR LATER_FUNCTIONS OUTPUT
 
-Writes one line for every function that ROCr's API tables hold, from the installed headers:
+Writes one line for every function that ROCr's API tables hold, table by table and in the tables' order:
 
-    LUTHIER_HSA_CALL(core, hsa_queue_create, "agent,size,type,...")
+    LUTHIER_HSA_CALL(core, hsa_queue_create, 125, "agent,size,type,...", decltype(&::hsa_queue_create))
 
-and for every function of the loader extension, whose table applications ask for by name:
-
-    LUTHIER_HSA_LOADER_CALL(hsa_ven_amd_loader_query_executable, "device_address,executable")
-
-Names and order of functions and arguments are all that is taken; types come from the headers when the list is compiled, so
-a newer ROCr with more functions needs a rebuild and no edit.
+The number says which tables have the function: all with as many functions or more. "loader" is the loader extension, whose table applications ask for by
+name. What the installed headers declare is taken from there, so a newer ROCr with more functions needs no edit; functions of ROCrs that are newer than
+the installed headers come from a list (later_functions.txt), so that what was built here serves them too.
 """
 
-import json
-import subprocess
 import sys
 
-HEADERS = """
-#include <hsa/hsa.h>
-#include <hsa/hsa_ven_amd_loader.h>
-#include <hsa/hsa_api_trace.h>
-"""
-
-# Structures of function pointers: the name in the header, the name of the member of luthier::hsa::ApiTables.
-TABLES = {"CoreApiTable": "core", "AmdExtTable": "amd", "FinalizerExtTable": "finalizer", "ImageExtTable": "image"}
-LOADER = "hsa_ven_amd_loader_1_03_pfn_s"
+from hsa_headers import TABLES, Headers, read_later_functions
 
 
-def declarations(node):
-    for child in node.get("inner", []):
-        if child["kind"] == "LinkageSpecDecl":
-            yield from declarations(child)
-        else:
-            yield child
-
-
-def fields(record):
-    return [child["name"] for child in record.get("inner", []) if child["kind"] == "FieldDecl"]
+def merged(table, installed, later):
+    """(name, number of functions of the shortest table that has it) in the order of the newest table."""
+    order = list(installed)
+    for function in later:
+        if function.name not in installed:
+            order.insert(function.position, function.name)
+    sizes = {function.name: function.size for function in later}
+    known = max([function.position + 1 for function in later], default=len(installed))
+    oldest = len([name for name in order[:known] if name not in sizes])
+    result = [(name, sizes.get(name, position + 1 if position >= known else oldest)) for position, name in enumerate(order)]
+    wrong = [function.name for function in later if order.index(function.name) != function.position]
+    same = [name for name, size in result if size <= len(installed)]
+    if wrong or same != installed:
+        sys.exit(f"{TABLES[table]} of the installed headers has another order than src/hsa/later_functions.txt says: "
+                 "update it (src/hsa/update_later_functions.py)")
+    return result
 
 
 def main():
-    clang, output = sys.argv[1:]
-    # The header looks for its neighbours in a folder of ROCr's source tree unless it is told that it is in there.
-    command = [clang, "-std=c++20", "-DAMD_INTERNAL_BUILD", "-fsyntax-only", "-Xclang", "-ast-dump=json", "-x", "c++", "-"]
-    dump = subprocess.run(command, input=HEADERS, capture_output=True, text=True)
-    if dump.returncode != 0:
-        sys.exit("cannot read the HSA headers:\n" + dump.stderr)
-    functions, tables, loader = {}, {}, None
-    for declaration in declarations(json.loads(dump.stdout)):
-        name = declaration.get("name", "")
-        if declaration["kind"] == "FunctionDecl":
-            parameters = [p for p in declaration.get("inner", []) if p["kind"] == "ParmVarDecl"]
-            functions[name] = ",".join(p.get("name", "argument") for p in parameters)
-        elif declaration["kind"] == "CXXRecordDecl" and name in TABLES and fields(declaration):
-            tables[name] = fields(declaration)
-        elif declaration["kind"] == "CXXRecordDecl" and name == LOADER and fields(declaration):
-            loader = fields(declaration)
-    missing = [name for name in TABLES if name not in tables] + ([] if loader else [LOADER])
-    if missing:
-        sys.exit("the HSA headers do not define " + ", ".join(missing))
-
+    clang, include, later_path, output = sys.argv[1:]
+    headers = Headers(clang, include)
+    later = read_later_functions(later_path)
     lines = []
-    for record, member in TABLES.items():
-        for field in tables[record]:
-            if not field.endswith("_fn"):
-                continue
-            function = field.removesuffix("_fn")
-            if function not in functions:
-                sys.exit(f"{record} has {field}, but no header declares {function}")
-            lines.append(f'LUTHIER_HSA_CALL({member}, {function}, "{functions[function]}")')
-    for function in loader:
-        lines.append(f'LUTHIER_HSA_LOADER_CALL({function}, "{functions.get(function, "")}")')
+    for table in TABLES:
+        of_table = {function.name: function for function in later if function.table == table}
+        for name, size in merged(table, headers.tables[table], list(of_table.values())):
+            if name in headers.functions:
+                names, kind = headers.functions[name].names, f"decltype(&::{name})"
+            else:
+                function = of_table[name]
+                names = [parameter for _, parameter in function.parameters]
+                kind = f"{function.result} (*)({', '.join(kind for kind, _ in function.parameters)})"
+            lines.append(f'LUTHIER_HSA_CALL({table}, {name}, {size}, "{",".join(names)}", {kind})')
+    for position, name in enumerate(headers.loader):
+        names = headers.functions[name].names if name in headers.functions else []
+        kind = f"decltype(hsa_ven_amd_loader_1_03_pfn_t::{name})"
+        lines.append(f'LUTHIER_HSA_CALL(loader, {name}, {position + 1}, "{",".join(names)}", {kind})')
     with open(output, "w", encoding="utf-8") as file:
         file.write("// Written by src/hsa/generate_api.py from the installed HSA headers.\n" + "\n".join(lines) + "\n")
 

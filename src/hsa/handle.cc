@@ -50,19 +50,17 @@ void noteAllDestroyed() {
 
 void watchApplication() {
   static const bool watching = [] {
-    Interceptor &interceptor = Interceptor::instance();
-    interceptor
-        .before<ApiId::hsa_executable_destroy>([](hsa_executable_t executable) {
-          if (executable.handle)
-            Executable(executable).noteDestruction();
-        })
-        .keep();
-    interceptor.before<ApiId::hsa_signal_destroy>([](hsa_signal_t signal) { noteDestruction(signal.handle); }).keep();
-    interceptor
-        .before<ApiId::hsa_code_object_reader_destroy>(
-            [](hsa_code_object_reader_t reader) { noteDestruction(reader.handle); })
-        .keep();
-    interceptor.queueDestroyed()
+    calls::before<ApiId::hsa_executable_destroy>([](hsa_executable_t executable) {
+      if (executable.handle)
+        Executable(executable).noteDestruction();
+    }).keep();
+    calls::before<ApiId::hsa_signal_destroy>([](hsa_signal_t signal) { noteDestruction(signal.handle); }).keep();
+    calls::before<ApiId::hsa_code_object_reader_destroy>([](hsa_code_object_reader_t reader) {
+      noteDestruction(reader.handle);
+    }).keep();
+    Interceptor::instance()
+        .events()
+        .queueDestroyed
         .subscribe([](const QueueInfo &queue) {
           noteDestruction(reinterpret_cast<uint64_t>(queue.queue));
           if (queue.real != queue.queue)

@@ -11,8 +11,6 @@ namespace luthier::hsa {
 
 namespace {
 
-Linker &linker() { return Interceptor::instance().linker(); }
-
 struct RelaEntry {
   uint64_t offset;
   uint64_t info;
@@ -45,54 +43,55 @@ void neutralise(std::vector<std::byte> &elf, const object::CodeObject &object, c
 
 } // namespace
 
-void Linker::start() {
-  Interceptor &i = interceptor_;
-  i.replace<ApiId::hsa_code_object_reader_create_from_memory>(
-      [](const void *memory, size_t size, hsa_code_object_reader_t *reader) {
-        const hsa_status_t status = original().core.hsa_code_object_reader_create_from_memory_fn(memory, size, reader);
+Linker::Linker(Events &events, const CodeCapture &code) : events_(events), code_(code) {
+  const auto keep = [&](Subscription replacement) { replacements_.push_back(std::move(replacement)); };
+  keep(calls::replace<ApiId::hsa_code_object_reader_create_from_memory>(
+      [this](const void *memory, size_t size, hsa_code_object_reader_t *reader) {
+        const hsa_status_t status = original<ApiId::hsa_code_object_reader_create_from_memory>()(memory, size, reader);
         if (status == HSA_STATUS_SUCCESS)
-          linker().noteReader(*reader, {{static_cast<const std::byte *>(memory), size}, {}});
+          noteReader(*reader, {{static_cast<const std::byte *>(memory), size}, {}});
         return status;
-      });
-  i.replace<ApiId::hsa_code_object_reader_create_from_file>([](hsa_file_t file, hsa_code_object_reader_t *reader) {
-    const hsa_status_t status = original().core.hsa_code_object_reader_create_from_file_fn(file, reader);
-    struct stat info;
-    if (status == HSA_STATUS_SUCCESS && fstat(file, &info) == 0 && info.st_size > 0)
-      linker().noteFile(*reader, file, 0, static_cast<size_t>(info.st_size));
-    return status;
-  });
-  i.replace<ApiId::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size>(
-      [](hsa_file_t file, size_t offset, size_t size, hsa_code_object_reader_t *reader) {
+      }));
+  keep(calls::replace<ApiId::hsa_code_object_reader_create_from_file>(
+      [this](hsa_file_t file, hsa_code_object_reader_t *reader) {
+        const hsa_status_t status = original<ApiId::hsa_code_object_reader_create_from_file>()(file, reader);
+        struct stat info;
+        if (status == HSA_STATUS_SUCCESS && fstat(file, &info) == 0 && info.st_size > 0)
+          noteFile(*reader, file, 0, static_cast<size_t>(info.st_size));
+        return status;
+      }));
+  keep(calls::replace<ApiId::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size>(
+      [this](hsa_file_t file, size_t offset, size_t size, hsa_code_object_reader_t *reader) {
         const hsa_status_t status =
-            original().loader.hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size(file, offset,
-                                                                                                      size, reader);
+            original<ApiId::hsa_ven_amd_loader_code_object_reader_create_from_file_with_offset_size>()(file, offset,
+                                                                                                       size, reader);
         if (status == HSA_STATUS_SUCCESS)
-          linker().noteFile(*reader, file, offset, size);
+          noteFile(*reader, file, offset, size);
         return status;
-      });
-  i.replace<ApiId::hsa_code_object_reader_destroy>([](hsa_code_object_reader_t reader) {
-    {
-      std::lock_guard lock(linker().mutex_);
-      linker().readers_.erase(reader.handle);
-    }
-    return original().core.hsa_code_object_reader_destroy_fn(reader);
-  });
-  i.replace<ApiId::hsa_executable_agent_global_variable_define>(
-      [](hsa_executable_t executable, hsa_agent_t agent, const char *name, void *address) {
-        linker().noteDefined(executable, name);
-        return original().core.hsa_executable_agent_global_variable_define_fn(executable, agent, name, address);
-      });
-  i.replace<ApiId::hsa_executable_global_variable_define>(
-      [](hsa_executable_t executable, const char *name, void *address) {
-        linker().noteDefined(executable, name);
-        return original().core.hsa_executable_global_variable_define_fn(executable, name, address);
-      });
-  i.replace<ApiId::hsa_executable_readonly_variable_define>(
-      [](hsa_executable_t executable, hsa_agent_t agent, const char *name, void *address) {
-        linker().noteDefined(executable, name);
-        return original().core.hsa_executable_readonly_variable_define_fn(executable, agent, name, address);
-      });
-  needs_ = i.packetNeeds().subscribe([this](AqlPacket &packet) {
+      }));
+  keep(calls::replace<ApiId::hsa_code_object_reader_destroy>([this](hsa_code_object_reader_t reader) {
+    forgetReader(reader);
+    return original<ApiId::hsa_code_object_reader_destroy>()(reader);
+  }));
+  keep(calls::replace<ApiId::hsa_executable_agent_global_variable_define>(
+      [this](hsa_executable_t executable, hsa_agent_t agent, const char *name, void *address) {
+        noteDefined(executable, name);
+        return original<ApiId::hsa_executable_agent_global_variable_define>()(executable, agent, name, address);
+      }));
+  keep(calls::replace<ApiId::hsa_executable_global_variable_define>(
+      [this](hsa_executable_t executable, const char *name, void *address) {
+        noteDefined(executable, name);
+        return original<ApiId::hsa_executable_global_variable_define>()(executable, name, address);
+      }));
+  keep(calls::replace<ApiId::hsa_executable_readonly_variable_define>(
+      [this](hsa_executable_t executable, hsa_agent_t agent, const char *name, void *address) {
+        noteDefined(executable, name);
+        return original<ApiId::hsa_executable_readonly_variable_define>()(executable, agent, name, address);
+      }));
+}
+
+void Linker::start() {
+  needs_ = events_.packetNeeds.subscribe([this](AqlPacket &packet) {
     if (auto *dispatch = packet.kernelDispatch())
       dispatch->private_segment_size =
           std::max(dispatch->private_segment_size, privateSegmentOf(dispatch->kernel_object));
@@ -106,6 +105,11 @@ void Linker::stop() {
   executables_.clear();
   privateSegments_.clear();
   anyNeeds_ = false;
+}
+
+void Linker::forgetReader(hsa_code_object_reader_t reader) {
+  std::lock_guard lock(mutex_);
+  readers_.erase(reader.handle);
 }
 
 void Linker::noteReader(hsa_code_object_reader_t reader, Reader bytes) {
@@ -130,9 +134,8 @@ void Linker::noteDefined(hsa_executable_t executable, const char *name) {
 
 hsa_status_t Linker::load(hsa_executable_t executable, hsa_agent_t agent, hsa_code_object_reader_t reader,
                           const char *options, hsa_loaded_code_object_t *loaded) {
-  const CoreApiTable &core = interceptor_.original().core;
   auto asItIs = [&] {
-    return core.hsa_executable_load_agent_code_object_fn(executable, agent, reader, options, loaded);
+    return original<ApiId::hsa_executable_load_agent_code_object>()(executable, agent, reader, options, loaded);
   };
 
   std::span<const std::byte> bytes;
@@ -161,18 +164,19 @@ hsa_status_t Linker::load(hsa_executable_t executable, hsa_agent_t agent, hsa_co
   if (references.empty())
     return asItIs();
 
-  auto original = StoredBytes::ofMemory(bytes);
-  if (!original)
+  auto stored = StoredBytes::ofMemory(bytes);
+  if (!stored)
     return asItIs();
-  Linked linked{.copy = {bytes.begin(), bytes.end()}, .original = std::move(*original), .references = references};
+  Linked linked{.copy = {bytes.begin(), bytes.end()}, .original = std::move(*stored), .references = references};
   neutralise(linked.copy, *object, slots);
-  hsa_status_t status =
-      core.hsa_code_object_reader_create_from_memory_fn(linked.copy.data(), linked.copy.size(), &linked.reader);
+  hsa_status_t status = original<ApiId::hsa_code_object_reader_create_from_memory>()(
+      linked.copy.data(), linked.copy.size(), &linked.reader);
   if (status != HSA_STATUS_SUCCESS)
     return status;
-  status = core.hsa_executable_load_agent_code_object_fn(executable, agent, linked.reader, options, &linked.handle);
+  status = original<ApiId::hsa_executable_load_agent_code_object>()(executable, agent, linked.reader, options,
+                                                                    &linked.handle);
   if (status != HSA_STATUS_SUCCESS) {
-    core.hsa_code_object_reader_destroy_fn(linked.reader);
+    original<ApiId::hsa_code_object_reader_destroy>()(linked.reader);
     return status;
   }
   if (loaded)
@@ -194,7 +198,7 @@ const StoredBytes *Linker::originalOf(hsa_loaded_code_object_t handle) const {
 std::vector<LinkedFunction> Linker::definitions(hsa_executable_t executable, hsa_agent_t agent,
                                                 const std::string &name) const {
   std::vector<LinkedFunction> strong, weak;
-  for (const SharedCode &code : interceptor_.code().of(executable)) {
+  for (const SharedCode &code : code_.of(executable)) {
     if (code->agent().handle != agent.handle || !code->object())
       continue;
     const object::Symbol *symbol = code->object()->find(name);
@@ -215,7 +219,7 @@ hsa_status_t Linker::check(hsa_executable_t executable) {
     if (state == executables_.end())
       return HSA_STATUS_SUCCESS;
     for (const Linked &linked : state->second.linked)
-      if (const SharedCode code = interceptor_.code().find(linked.handle))
+      if (const SharedCode code = code_.find(linked.handle))
         for (const Reference &reference : linked.references)
           references.emplace_back(code, reference.symbol);
   }
@@ -250,7 +254,7 @@ hsa_status_t Linker::finish(hsa_executable_t executable) {
 
 Result<void> Linker::writeAddresses(hsa_executable_t executable, const State &state) const {
   for (const Linked &linked : state.linked) {
-    const SharedCode code = interceptor_.code().find(linked.handle);
+    const SharedCode code = code_.find(linked.handle);
     if (!code)
       return makeError("an object was not captured");
     for (const Reference &reference : linked.references) {
@@ -309,7 +313,7 @@ LinkedFunction Linker::definitionFor(const SharedCode &code, uint64_t slot) cons
 Result<void> Linker::propagateNeeds(State &state) {
   ForeignCalls calls([&](const SharedCode &code, uint64_t slot) { return definitionFor(state, code, slot); });
   for (const Linked &linked : state.linked) {
-    const SharedCode code = interceptor_.code().find(linked.handle);
+    const SharedCode code = code_.find(linked.handle);
     const object::CodeObject &object = *code->object();
     for (const object::Symbol &kernel : object.kernels()) {
       object::KernelDescriptor descriptor = LUTHIER_TRY(object.descriptor(kernel));
@@ -350,7 +354,7 @@ void Linker::forget(hsa_executable_t executable) {
       privateSegments_.erase(kernel);
   }
   for (const Linked &linked : state.linked)
-    interceptor_.original().core.hsa_code_object_reader_destroy_fn(linked.reader);
+    original<ApiId::hsa_code_object_reader_destroy>()(linked.reader);
 }
 
 } // namespace luthier::hsa

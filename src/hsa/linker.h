@@ -10,9 +10,10 @@
 // it.
 #pragma once
 
+#include "hsa/calls.h"
 #include "hsa/code_capture.h"
+#include "hsa/events.h"
 #include "hsa/foreign_calls.h"
-#include "hsa/interceptor.h"
 #include "hsa/stored_bytes.h"
 
 #include <atomic>
@@ -27,7 +28,7 @@ namespace luthier::hsa {
 
 class Linker {
 public:
-  explicit Linker(Interceptor &interceptor) : interceptor_(interceptor) {}
+  Linker(Events &events, const CodeCapture &code);
   void start();
   void stop();
 
@@ -80,7 +81,11 @@ private:
   void noteFile(hsa_code_object_reader_t reader, hsa_file_t file, size_t offset, size_t size);
   void noteDefined(hsa_executable_t executable, const char *name);
 
-  Interceptor &interceptor_;
+  void forgetReader(hsa_code_object_reader_t reader);
+
+  Events &events_;
+  const CodeCapture &code_;
+  std::vector<Subscription> replacements_;
   Subscription needs_;
   std::atomic<bool> anyNeeds_ = false; ///< whether privateSegments_ ever had an entry
   mutable std::mutex mutex_;           ///< guards what follows

@@ -1,5 +1,7 @@
 #include "hsa/queue_interception.h"
 
+#include "hsa/callback_scope.h"
+#include "hsa/calls.h"
 #include "support/log.h"
 #include "support/thread.h"
 
@@ -26,7 +28,7 @@ Result<hsa_region_t> hostRegion() {
   auto visitRegion = [](hsa_region_t region, void *data) {
     hsa_region_segment_t segment{};
     uint32_t flags = 0;
-    const auto info = original().core.hsa_region_get_info_fn;
+    const auto info = original<ApiId::hsa_region_get_info>();
     if (info(region, HSA_REGION_INFO_SEGMENT, &segment) != HSA_STATUS_SUCCESS || segment != HSA_REGION_SEGMENT_GLOBAL ||
         info(region, HSA_REGION_INFO_GLOBAL_FLAGS, &flags) != HSA_STATUS_SUCCESS ||
         !(flags & HSA_REGION_GLOBAL_FLAG_FINE_GRAINED))
@@ -41,10 +43,10 @@ Result<hsa_region_t> hostRegion() {
   auto visitAgent = [](hsa_agent_t agent, void *data) {
     const auto *context = static_cast<Visit *>(data);
     hsa_device_type_t type{};
-    if (original().core.hsa_agent_get_info_fn(agent, HSA_AGENT_INFO_DEVICE, &type) != HSA_STATUS_SUCCESS ||
+    if (original<ApiId::hsa_agent_get_info>()(agent, HSA_AGENT_INFO_DEVICE, &type) != HSA_STATUS_SUCCESS ||
         type != HSA_DEVICE_TYPE_CPU)
       return HSA_STATUS_SUCCESS;
-    original().core.hsa_agent_iterate_regions_fn(agent, context->visitRegion, context->search);
+    original<ApiId::hsa_agent_iterate_regions>()(agent, context->visitRegion, context->search);
     return context->search->region.handle ? HSA_STATUS_INFO_BREAK : HSA_STATUS_SUCCESS;
   };
   hsa_status_t (*agentCallback)(hsa_agent_t, void *) = visitAgent;
@@ -95,11 +97,10 @@ hsa_status_t ShadowQueue::create(const Request &request) {
     if (self->request_.callback)
       self->request_.callback(status, self->info_.queue, self->request_.data);
   };
-  const CoreApiTable &core = interceptor_.original().core;
   hsa_queue_t *real = nullptr;
-  const hsa_status_t status =
-      core.hsa_queue_create_fn(request.agent, request.size, request.type, request.callback ? +report : nullptr, this,
-                               request.privateSegmentSize, request.groupSegmentSize, &real);
+  const hsa_status_t status = original<ApiId::hsa_queue_create>()(
+      request.agent, request.size, request.type, request.callback ? +report : nullptr, this, request.privateSegmentSize,
+      request.groupSegmentSize, &real);
   if (status != HSA_STATUS_SUCCESS)
     return status;
   info_ = {real, real, request.agent, newQueueId()};
@@ -117,7 +118,7 @@ hsa_status_t ShadowQueue::create(const Request &request) {
     // The application still gets its queue; its packets go unseen.
     log::error("packets of a queue cannot be intercepted: {}", front.error().message());
     if (doorbell_.handle)
-      core.hsa_signal_destroy_fn(doorbell_);
+      original<ApiId::hsa_signal_destroy>()(doorbell_);
     doorbell_ = {};
     return HSA_STATUS_SUCCESS;
   }
@@ -129,20 +130,18 @@ hsa_status_t ShadowQueue::destroy() {
   std::lock_guard lock(mutex_);
   if (!info_.real)
     return HSA_STATUS_ERROR_INVALID_QUEUE;
-  const CoreApiTable &core = interceptor_.original().core;
-  const hsa_status_t status = core.hsa_queue_destroy_fn(info_.real);
+  const hsa_status_t status = original<ApiId::hsa_queue_destroy>()(info_.real);
   if (info_.queue != info_.real) {
-    core.hsa_queue_destroy_fn(info_.queue);
-    core.hsa_signal_destroy_fn(doorbell_);
+    original<ApiId::hsa_queue_destroy>()(info_.queue);
+    original<ApiId::hsa_signal_destroy>()(doorbell_);
   }
   info_.real = nullptr;
   return status;
 }
 
 void ShadowQueue::dropFront() {
-  const CoreApiTable &core = interceptor_.original().core;
-  core.hsa_queue_destroy_fn(info_.queue);
-  core.hsa_signal_destroy_fn(doorbell_);
+  original<ApiId::hsa_queue_destroy>()(info_.queue);
+  original<ApiId::hsa_signal_destroy>()(doorbell_);
   doorbell_ = {};
   info_.queue = info_.real;
 }
@@ -181,9 +180,10 @@ private:
 };
 
 ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
-  const CoreApiTable &core = interceptor_.original().core;
   PacketBatch batch{info_, next_, {}};
-  const uint64_t end = core.hsa_queue_load_write_index_scacquire_fn(info_.queue);
+  // What nobody has rung for may be half written, even where its header says otherwise.
+  const uint64_t end = std::min(original<ApiId::hsa_queue_load_write_index_scacquire>()(info_.queue),
+                                static_cast<uint64_t>(rung_.load(std::memory_order_acquire) + 1));
   while (next_ < end && batch.entries.size() < kMaxBatch) {
     AqlPacket *packet = slot(info_.queue, next_);
     if (!isWritten(packet))
@@ -194,12 +194,12 @@ ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
   }
   if (batch.entries.empty())
     return Taken::Nothing;
-  core.hsa_queue_store_read_index_screlease_fn(info_.queue, next_);
+  original<ApiId::hsa_queue_store_read_index_screlease>()(info_.queue, next_);
   owner_.prepare(batch);
-  if (!interceptor_.packets().empty()) {
+  if (owner_.callbacks().wanted()) {
     Held held(*this, batch);
     lock.unlock();
-    const bool shown = interceptor_.showPackets(batch, held);
+    const bool shown = owner_.callbacks().show(batch, held);
     lock.lock();
     if (!shown)
       return Taken::Released;
@@ -213,19 +213,19 @@ ShadowQueue::Taken ShadowQueue::takeBatch(Lock &lock) {
 }
 
 bool ShadowQueue::submitPending() {
-  const CoreApiTable &core = interceptor_.original().core;
   hsa_queue_t *real = info_.real;
   while (pendingDone_ < pending_.size()) {
-    const uint64_t write = core.hsa_queue_load_write_index_relaxed_fn(real);
-    const uint64_t read = core.hsa_queue_load_read_index_scacquire_fn(real);
+    const uint64_t write = original<ApiId::hsa_queue_load_write_index_relaxed>()(real);
+    const uint64_t read = original<ApiId::hsa_queue_load_read_index_scacquire>()(real);
     const uint64_t room = real->size - (write - read);
     const uint64_t count = std::min<uint64_t>(room, pending_.size() - pendingDone_);
     if (count == 0)
       return false;
-    core.hsa_queue_store_write_index_relaxed_fn(real, write + count);
+    original<ApiId::hsa_queue_store_write_index_relaxed>()(real, write + count);
     for (uint64_t n = 0; n < count; ++n)
       pending_[pendingDone_ + n].packet.writeTo(slot(real, write + n));
-    core.hsa_signal_store_screlease_fn(real->doorbell_signal, static_cast<hsa_signal_value_t>(write + count - 1));
+    original<ApiId::hsa_signal_store_screlease>()(real->doorbell_signal,
+                                                  static_cast<hsa_signal_value_t>(write + count - 1));
     pendingDone_ += count;
   }
   pending_.clear();
@@ -235,7 +235,7 @@ bool ShadowQueue::submitPending() {
 
 void ShadowQueue::noteRing(hsa_signal_value_t value) {
   int64_t highest = rung_.load(std::memory_order_relaxed);
-  while (highest < value && !rung_.compare_exchange_weak(highest, value, std::memory_order_relaxed))
+  while (highest < value && !rung_.compare_exchange_weak(highest, value, std::memory_order_release))
     ;
 }
 
@@ -255,7 +255,7 @@ bool ShadowQueue::pass() {
       return true;
     if (taken == Taken::Nothing) {
       done = static_cast<int64_t>(next_) > rung_.load(std::memory_order_relaxed) ||
-             next_ >= interceptor_.original().core.hsa_queue_load_write_index_relaxed_fn(info_.queue);
+             next_ >= original<ApiId::hsa_queue_load_write_index_relaxed>()(info_.queue);
       break;
     }
   }
@@ -314,61 +314,70 @@ void QueueInterception::DoorbellTable::erase(uint64_t handle) {
   }
 }
 
-QueueInterception::QueueInterception(Interceptor &interceptor) : interceptor_(interceptor), completions_(interceptor) {}
-
-QueueInterception::~QueueInterception() { stop(); }
-
 namespace {
 
-QueueInterception &queues() { return Interceptor::instance().queues(); }
+template <class T> constexpr bool isQueue = std::is_same_v<T, hsa_queue_t *> || std::is_same_v<T, const hsa_queue_t *>;
+template <class Function> constexpr bool takesQueue = false;
+template <class Return, class... Args> constexpr bool takesQueue<Return (*)(Args...)> = (isQueue<Args> || ...);
 
-/// What a function does that takes a queue: the same with the real one.
-template <ApiId id, class... Args> hsa_status_t onRealQueue(const hsa_queue_t *queue, Args... args) {
-  return ApiCall<id>::entry(original())(queues().realOf(const_cast<hsa_queue_t *>(queue)), args...);
+/// What is the application's own business, and of the queue that it has.
+constexpr bool isAboutIndices(std::string_view function) {
+  return function.find("_read_index_") != function.npos || function.find("_write_index_") != function.npos;
 }
 
 } // namespace
 
+/// What a function does that takes a queue: the same with the real one.
+template <ApiId id> void QueueInterception::forwardToRealQueue() {
+  const auto real = [this](auto argument) {
+    if constexpr (isQueue<decltype(argument)>)
+      return realOf(const_cast<hsa_queue_t *>(argument));
+    else
+      return argument;
+  };
+  replacements_.push_back(calls::replace<id>([real](auto... args) { return original<id>()(real(args)...); }));
+}
+
+QueueInterception::QueueInterception(Events &events, PacketCallbacks &callbacks)
+    : events_(events), callbacks_(callbacks), completions_(events, callbacks.heldWorks()) {
+  forEachApi([&]<ApiId id>() {
+    if constexpr (takesQueue<typename ApiCall<id>::Function> && !isAboutIndices(ApiCall<id>::name))
+      forwardToRealQueue<id>();
+  });
+  replacements_.push_back(calls::replace<ApiId::hsa_queue_create>(
+      [this](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+             void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data, uint32_t privateSegment,
+             uint32_t groupSegment, hsa_queue_t **queue) {
+        return createQueue({agent, size, type, callback, data, privateSegment, groupSegment}, queue);
+      }));
+  replacements_.push_back(
+      calls::replace<ApiId::hsa_queue_destroy>([this](hsa_queue_t *queue) { return destroyQueue(queue); }));
+  const auto watchStores = [&]<ApiId id>() {
+    replacements_.push_back(calls::replace<id>([this](hsa_signal_t signal, hsa_signal_value_t value) {
+      if (!ring(signal, value))
+        original<id>()(signal, value);
+    }));
+  };
+  // ROCr rings a doorbell for a silent store as well: nobody could be waiting for it.
+  watchStores.operator()<ApiId::hsa_signal_store_relaxed>();
+  watchStores.operator()<ApiId::hsa_signal_store_screlease>();
+  watchStores.operator()<ApiId::hsa_signal_silent_store_relaxed>();
+  watchStores.operator()<ApiId::hsa_signal_silent_store_screlease>();
+  replacements_.push_back(calls::replace<ApiId::hsa_amd_queue_intercept_create>(
+      [this](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
+             void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data, uint32_t privateSegment,
+             uint32_t groupSegment, hsa_queue_t **queue) {
+        const hsa_status_t status = original<ApiId::hsa_amd_queue_intercept_create>()(
+            agent, size, type, callback, data, privateSegment, groupSegment, queue);
+        if (status == HSA_STATUS_SUCCESS)
+          adopt(*queue, agent);
+        return status;
+      }));
+}
+
+QueueInterception::~QueueInterception() { stop(); }
+
 void QueueInterception::start() {
-  Interceptor &i = interceptor_;
-  i.replace<ApiId::hsa_queue_create>([](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                        void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
-                                        uint32_t privateSegment, uint32_t groupSegment, hsa_queue_t **queue) {
-    return queues().createQueue({agent, size, type, callback, data, privateSegment, groupSegment}, queue);
-  });
-  i.replace<ApiId::hsa_queue_destroy>([](hsa_queue_t *queue) { return queues().destroyQueue(queue); });
-  i.replace<ApiId::hsa_signal_store_relaxed>([](hsa_signal_t signal, hsa_signal_value_t value) {
-    if (!queues().ring(signal, value))
-      original().core.hsa_signal_store_relaxed_fn(signal, value);
-  });
-  i.replace<ApiId::hsa_signal_store_screlease>([](hsa_signal_t signal, hsa_signal_value_t value) {
-    if (!queues().ring(signal, value))
-      original().core.hsa_signal_store_screlease_fn(signal, value);
-  });
-  i.replace<ApiId::hsa_queue_inactivate>(
-      [](hsa_queue_t *queue) { return onRealQueue<ApiId::hsa_queue_inactivate>(queue); });
-  i.replace<ApiId::hsa_amd_queue_set_priority>([](hsa_queue_t *queue, hsa_amd_queue_priority_t priority) {
-    return onRealQueue<ApiId::hsa_amd_queue_set_priority>(queue, priority);
-  });
-  i.replace<ApiId::hsa_amd_queue_cu_set_mask>([](const hsa_queue_t *queue, uint32_t count, const uint32_t *mask) {
-    return onRealQueue<ApiId::hsa_amd_queue_cu_set_mask>(queue, count, mask);
-  });
-  i.replace<ApiId::hsa_amd_queue_cu_get_mask>([](const hsa_queue_t *queue, uint32_t count, uint32_t *mask) {
-    return onRealQueue<ApiId::hsa_amd_queue_cu_get_mask>(queue, count, mask);
-  });
-  i.replace<ApiId::hsa_amd_profiling_set_profiler_enabled>([](hsa_queue_t *queue, int enable) {
-    return onRealQueue<ApiId::hsa_amd_profiling_set_profiler_enabled>(queue, enable);
-  });
-  i.replace<ApiId::hsa_amd_queue_intercept_create>([](hsa_agent_t agent, uint32_t size, hsa_queue_type32_t type,
-                                                      void (*callback)(hsa_status_t, hsa_queue_t *, void *), void *data,
-                                                      uint32_t privateSegment, uint32_t groupSegment,
-                                                      hsa_queue_t **queue) {
-    const hsa_status_t status = original().amd.hsa_amd_queue_intercept_create_fn(agent, size, type, callback, data,
-                                                                                 privateSegment, groupSegment, queue);
-    if (status == HSA_STATUS_SUCCESS)
-      queues().adopt(*queue, agent);
-    return status;
-  });
   std::lock_guard lock(mutex_);
   stopping_ = false;
 }
@@ -407,7 +416,7 @@ void QueueInterception::stop() {
 hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue) {
   if (!queue)
     return HSA_STATUS_ERROR_INVALID_ARGUMENT;
-  auto shadow = std::make_shared<ShadowQueue>(interceptor_, *this);
+  auto shadow = std::make_shared<ShadowQueue>(*this);
   const hsa_status_t status = shadow->create(request);
   if (status != HSA_STATUS_SUCCESS)
     return status;
@@ -422,8 +431,8 @@ hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request,
     shadows_[info.queue] = std::move(shadow);
   }
   *queue = info.queue;
-  Interceptor::CallbackScope scope;
-  interceptor_.queueCreated().raise(info);
+  const CallbackScope scope;
+  events_.queueCreated.raise(info);
   return HSA_STATUS_SUCCESS;
 }
 
@@ -438,19 +447,20 @@ void write(const PacketBatch &batch, hsa_amd_queue_intercept_packet_writer write
 /// thread waits for cannot be released here.
 class AdoptedBatch final : public HeldWork {
 public:
-  AdoptedBatch(PacketBatch &batch, hsa_amd_queue_intercept_packet_writer writer)
-      : batch_(batch), packets_(packetsOf(batch)), writer_(writer) {}
+  AdoptedBatch(QueueInterception &queues, PacketBatch &batch, hsa_amd_queue_intercept_packet_writer writer)
+      : queues_(queues), batch_(batch), packets_(packetsOf(batch)), writer_(writer) {}
   bool release() override {
     if (std::this_thread::get_id() != thread_)
       return false;
     batch_.released = true;
     PacketBatch taken{batch_.queue, batch_.firstIndex, entriesOf(packets_)};
-    queues().watch(taken);
+    queues_.watch(taken);
     write(taken, writer_);
     return true;
   }
 
 private:
+  QueueInterception &queues_;
   PacketBatch &batch_;
   const std::vector<AqlPacket> packets_;
   const hsa_amd_queue_intercept_packet_writer writer_;
@@ -460,42 +470,40 @@ private:
 } // namespace
 
 void QueueInterception::adopt(hsa_queue_t *queue, hsa_agent_t agent) {
-  auto info = std::make_unique<QueueInfo>(QueueInfo{queue, queue, agent, newQueueId()});
-  const QueueInfo &known = *info;
+  auto adopted = std::make_unique<Adopted>(*this, QueueInfo{queue, queue, agent, newQueueId()});
+  Adopted &known = *adopted;
   {
     std::lock_guard lock(mutex_);
-    others_[queue] = std::move(info);
+    others_[queue] = std::move(adopted);
   }
-  {
-    auto show = [](const void *packets, uint64_t count, uint64_t index, void *data,
-                   hsa_amd_queue_intercept_packet_writer writer) {
-      PacketBatch batch{*static_cast<const QueueInfo *>(data), index, {}};
-      for (uint64_t n = 0; n < count; ++n)
-        batch.entries.push_back({static_cast<const AqlPacket *>(packets)[n], {}});
-      queues().prepare(batch);
-      AdoptedBatch held(batch, writer);
-      if (Interceptor::instance().showPackets(batch, held)) {
-        queues().watch(batch);
-        write(batch, writer);
-      }
-    };
-    auto registered = call<ApiId::hsa_amd_queue_intercept_register>(
-        queue, +show, const_cast<void *>(static_cast<const void *>(&known)));
-    if (!registered)
-      log::error("packets of another tool's queue cannot be intercepted: {}", registered.error().message());
-  }
-  Interceptor::CallbackScope scope;
-  interceptor_.queueCreated().raise(known);
+  auto show = [](const void *packets, uint64_t count, uint64_t index, void *data,
+                 hsa_amd_queue_intercept_packet_writer writer) {
+    const auto &[owner, info] = *static_cast<Adopted *>(data);
+    PacketBatch batch{info, index, {}};
+    for (uint64_t n = 0; n < count; ++n)
+      batch.entries.push_back({static_cast<const AqlPacket *>(packets)[n], {}});
+    owner.prepare(batch);
+    AdoptedBatch held(owner, batch, writer);
+    if (owner.callbacks_.show(batch, held)) {
+      owner.watch(batch);
+      write(batch, writer);
+    }
+  };
+  if (auto registered = call<ApiId::hsa_amd_queue_intercept_register>(queue, +show, static_cast<void *>(&known));
+      !registered)
+    log::error("packets of another tool's queue cannot be intercepted: {}", registered.error().message());
+  const CallbackScope scope;
+  events_.queueCreated.raise(known.info);
 }
 
 void QueueInterception::prepare(PacketBatch &batch) {
-  if (!interceptor_.packetNeeds().empty())
+  if (!events_.packetNeeds.empty())
     for (PacketBatch::Entry &entry : batch.entries)
-      interceptor_.packetNeeds().raise(entry.packet);
+      events_.packetNeeds.raise(entry.packet);
 }
 
 void QueueInterception::watch(PacketBatch &batch) {
-  const bool watchAll = !interceptor_.kernelCompleted().empty();
+  const bool watchAll = !events_.kernelCompleted.empty();
   for (PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch() && (watchAll || entry.completed))
       completions_.watch(batch.queue, entry);
@@ -503,7 +511,7 @@ void QueueInterception::watch(PacketBatch &batch) {
 
 hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
   std::shared_ptr<ShadowQueue> shadow;
-  std::unique_ptr<QueueInfo> other;
+  std::unique_ptr<Adopted> other;
   {
     std::lock_guard lock(mutex_);
     if (auto found = shadows_.find(queue); found != shadows_.end()) {
@@ -516,13 +524,13 @@ hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
     }
   }
   if (shadow || other) {
-    Interceptor::CallbackScope scope;
-    interceptor_.queueDestroyed().raise(shadow ? shadow->info() : *other);
+    const CallbackScope scope;
+    events_.queueDestroyed.raise(shadow ? shadow->info() : other->info);
   }
   if (!shadow && !other)
-    return interceptor_.original().core.hsa_queue_destroy_fn(queue);
-  const uint64_t id = shadow ? shadow->info().id : other->id;
-  const hsa_status_t status = shadow ? shadow->destroy() : interceptor_.original().core.hsa_queue_destroy_fn(queue);
+    return original<ApiId::hsa_queue_destroy>()(queue);
+  const uint64_t id = shadow ? shadow->info().id : other->info.id;
+  const hsa_status_t status = shadow ? shadow->destroy() : original<ApiId::hsa_queue_destroy>()(queue);
   if (status == HSA_STATUS_SUCCESS)
     completions_.abandon(id); // what was in flight, or not even in the real queue yet
   return status;
@@ -535,7 +543,7 @@ bool QueueInterception::ring(hsa_signal_t doorbell, hsa_signal_value_t value) {
   queue->noteRing(value);
   // A callback that submits packets must not wait for a queue whose callbacks may be waiting for this one. And
   // callbacks that call HIP must not do so here, where HIP has locks that it cannot take twice.
-  if (Interceptor::insideCallback() || interceptor_.heldWorks().mayBlock() || !queue->pass())
+  if (CallbackScope::inside() || callbacks_.heldWorks().mayBlock() || !queue->pass())
     passLater(queue);
   return true;
 }

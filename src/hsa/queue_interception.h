@@ -11,7 +11,8 @@
 #pragma once
 
 #include "hsa/completion.h"
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
+#include "hsa/packet_callbacks.h"
 
 #include <condition_variable>
 #include <deque>
@@ -22,10 +23,12 @@
 
 namespace luthier::hsa {
 
+class QueueInterception;
+
 /// A queue with a front for the application.
 class ShadowQueue : public std::enable_shared_from_this<ShadowQueue> {
 public:
-  ShadowQueue(Interceptor &interceptor, QueueInterception &owner) : interceptor_(interceptor), owner_(owner) {}
+  explicit ShadowQueue(QueueInterception &owner) : owner_(owner) {}
 
   struct Request {
     hsa_agent_t agent;
@@ -69,7 +72,6 @@ private:
   /// Callbacks are called without the lock.
   Taken takeBatch(Lock &lock);
 
-  Interceptor &interceptor_;
   QueueInterception &owner_;
   QueueInfo info_; ///< `real` is null once the queue has gone
   Request request_ = {};
@@ -84,11 +86,12 @@ private:
 
 class QueueInterception {
 public:
-  explicit QueueInterception(Interceptor &interceptor);
+  QueueInterception(Events &events, PacketCallbacks &callbacks);
   ~QueueInterception();
 
   void start();
   void stop();
+  PacketCallbacks &callbacks() { return callbacks_; }
 
   hsa_status_t createQueue(const ShadowQueue::Request &request, hsa_queue_t **queue);
   hsa_status_t destroyQueue(hsa_queue_t *queue);
@@ -130,15 +133,24 @@ private:
     std::atomic<unsigned> used_ = 0;
   };
 
+  struct Adopted {
+    QueueInterception &owner;
+    QueueInfo info;
+  };
+
   void startPump();
   void runPump(uint64_t generation);
 
-  Interceptor &interceptor_;
+  template <ApiId id> void forwardToRealQueue();
+
+  Events &events_;
+  PacketCallbacks &callbacks_;
+  std::vector<Subscription> replacements_;
   Completions completions_;
   DoorbellTable doorbells_;
   std::mutex mutex_; ///< guards what follows
   std::unordered_map<hsa_queue_t *, std::shared_ptr<ShadowQueue>> shadows_;
-  std::unordered_map<hsa_queue_t *, std::unique_ptr<QueueInfo>> others_;
+  std::unordered_map<hsa_queue_t *, std::unique_ptr<Adopted>> others_;
   // The thread that goes on where an application's thread must not wait: real queues that are full, doorbells rung
   // inside callbacks.
   std::condition_variable wake_;

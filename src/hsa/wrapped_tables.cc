@@ -1,82 +1,85 @@
 #include "hsa/wrapped_tables.h"
 
+#include "hsa/table_layout.h"
+#include "support/log.h"
+
 #include <algorithm>
 #include <cstddef>
-#include <span>
 
 namespace luthier::hsa {
 
 namespace {
 
-/// The function pointers of one of ROCr's tables, without the version in front; fewer than this build knows when the
-/// running ROCr is older.
-template <class Table> std::span<void *> entriesOf(Table &table) {
-  const size_t bytes = std::min<size_t>(table.version.minor_id, sizeof table);
-  const size_t count = bytes < sizeof(ApiTableVersion) ? 0 : (bytes - sizeof(ApiTableVersion)) / sizeof(void *);
-  return {reinterpret_cast<void **>(reinterpret_cast<std::byte *>(&table) + sizeof(ApiTableVersion)), count};
-}
+/// 1: ROCr 5, 2: 6.0, 3: since 6.1. Each has the tables of the one before it in the same places.
+constexpr uint32_t kGreatestMajor = 3;
 
 /// Other threads may be calling through the table.
 void *load(void *&entry) { return __atomic_load_n(&entry, __ATOMIC_ACQUIRE); }
 void store(void *&entry, void *function) { __atomic_store_n(&entry, function, __ATOMIC_RELEASE); }
 
-/// Calls `visit(live entries, our copies, our wrappers)` for each table that ROCr has.
-template <class Visit> void forEachTable(HsaApiTable &live, ApiTables &original, ApiTables &wrappers, Visit visit) {
-  auto one = [&](auto *table, auto &copy, auto &wrapper) {
-    if (!table)
-      return;
-    copy.version = wrapper.version = table->version;
-    visit(entriesOf(*table), entriesOf(copy), entriesOf(wrapper));
-  };
-  one(live.core_, original.core, wrappers.core);
-  one(live.amd_ext_, original.amd, wrappers.amd);
-  one(live.finalizer_ext_, original.finalizer, wrappers.finalizer);
-  one(live.image_ext_, original.image, wrappers.image);
-}
-
 } // namespace
 
 Result<void> WrappedTables::install(HsaApiTable *table) {
-  if (!table || !table->core_)
+  if (!table || !table->core_ || !table->amd_ext_)
     return makeError("ROCr's table of functions is missing");
-  if (table->version.major_id != HSA_API_TABLE_MAJOR_VERSION)
-    return makeError("ROCr's table of functions has version {}, this build knows {}", table->version.major_id,
-                     HSA_API_TABLE_MAJOR_VERSION);
+  if (table->version.major_id < 1 || table->version.major_id > kGreatestMajor)
+    return makeError("ROCr's table of functions has version {}, this build knows 1 to {}", table->version.major_id,
+                     kGreatestMajor);
+  std::vector<Live> entries;
+  const auto add = [&](ApiTable which, ApiTableVersion &version) -> Result<void> {
+    auto *entry = reinterpret_cast<void **>(&version + 1);
+    for (const ApiId id : LUTHIER_TRY(layoutOf(which, version)))
+      entries.push_back({entry++, id});
+    return {};
+  };
+  LUTHIER_TRY(add(ApiTable::core, table->core_->version));
+  LUTHIER_TRY(add(ApiTable::amd, table->amd_ext_->version));
+  // Luthier changes nothing about these; it only shows who calls them.
+  const auto addOptional = [&](ApiTable which, auto *optional) {
+    if (!optional || optional->version.major_id == 0)
+      return;
+    if (const auto added = add(which, optional->version); !added)
+      log::warn("{}: its functions are not shown", added.error().message());
+  };
+  addOptional(ApiTable::finalizer, table->finalizer_ext_);
+  addOptional(ApiTable::image, table->image_ext_);
+
   // Given twice, what we have is right: an entry that is neither ours nor the original is that of a tool which came
   // after us, and which calls us.
   const bool again = live_ == table;
   live_ = table;
-  forEachTable(*table, original_, wrappers_, [again](auto live, auto copy, auto wrapper) {
-    for (size_t n = 0; n < live.size(); ++n) {
-      void *entry = load(live[n]);
-      if (!entry || !wrapper[n] || entry == wrapper[n] || (again && copy[n] && entry != copy[n]))
-        continue;
-      copy[n] = entry;
-      store(live[n], wrapper[n]);
-    }
-  });
+  entries_ = std::move(entries);
+  for (const Live &live : entries_) {
+    void *entry = load(*live.entry);
+    void *wrapper = wrappers_[live.id], *&known = original_[live.id];
+    if (!entry || !wrapper || entry == wrapper || (again && known && entry != known))
+      continue;
+    known = entry;
+    store(*live.entry, wrapper);
+  }
   return {};
 }
 
 void WrappedTables::uninstall() {
   if (!live_)
     return;
-  forEachTable(*live_, original_, wrappers_, [](auto live, auto copy, auto wrapper) {
-    for (size_t n = 0; n < live.size(); ++n)
-      if (wrapper[n] && load(live[n]) == wrapper[n])
-        store(live[n], copy[n]);
-  });
+  for (const Live &live : entries_)
+    if (void *wrapper = wrappers_[live.id]; wrapper && load(*live.entry) == wrapper)
+      store(*live.entry, original_[live.id]);
+  entries_.clear();
   live_ = nullptr;
 }
 
 void WrappedTables::wrapLoader(void *table, size_t bytes) const {
-  const auto *from = reinterpret_cast<void *const *>(&original_.loader);
-  const auto *to = reinterpret_cast<void *const *>(&wrappers_.loader);
-  auto **entries = static_cast<void **>(table);
-  const size_t count = std::min(bytes, sizeof original_.loader) / sizeof(void *);
-  for (size_t n = 0; n < count; ++n)
-    if (entries[n] && to[n] && entries[n] == from[n])
-      entries[n] = to[n];
+  auto **entry = static_cast<void **>(table);
+  auto **const end = entry + bytes / sizeof(void *);
+  for (const ApiId id : loaderLayout()) {
+    if (entry == end)
+      return;
+    if (*entry && wrappers_[id] && *entry == original_[id])
+      *entry = wrappers_[id];
+    ++entry;
+  }
 }
 
 } // namespace luthier::hsa

@@ -20,13 +20,12 @@ namespace {
 
 /// ROCr's functions for signals, without the wrappers that show the application's calls.
 hostcall::SignalFunctions signalFunctions() {
-  const hsa::ApiTables &rocr = hsa::original();
-  return {.create = hsa::ApiCall<hsa::ApiId::hsa_signal_create>::entry(rocr),
-          .destroy = hsa::ApiCall<hsa::ApiId::hsa_signal_destroy>::entry(rocr),
-          .load = hsa::ApiCall<hsa::ApiId::hsa_signal_load_scacquire>::entry(rocr),
-          .add = hsa::ApiCall<hsa::ApiId::hsa_signal_add_screlease>::entry(rocr),
-          .wait = hsa::ApiCall<hsa::ApiId::hsa_signal_wait_scacquire>::entry(rocr),
-          .info = hsa::ApiCall<hsa::ApiId::hsa_system_get_info>::entry(rocr)};
+  return {.create = hsa::original<hsa::ApiId::hsa_signal_create>(),
+          .destroy = hsa::original<hsa::ApiId::hsa_signal_destroy>(),
+          .load = hsa::original<hsa::ApiId::hsa_signal_load_scacquire>(),
+          .add = hsa::original<hsa::ApiId::hsa_signal_add_screlease>(),
+          .wait = hsa::original<hsa::ApiId::hsa_signal_wait_scacquire>(),
+          .info = hsa::original<hsa::ApiId::hsa_system_get_info>()};
 }
 
 } // namespace

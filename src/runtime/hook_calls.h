@@ -6,7 +6,7 @@
 #pragma once
 
 #include "hostcall/consumer.h"
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
 #include "runtime/tool_memory.h"
 
 #include <functional>

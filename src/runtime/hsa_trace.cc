@@ -76,7 +76,7 @@ private:
 void HsaTrace::subscribe() {
   hsa::Interceptor &interceptor = hsa::Interceptor::instance();
   if (parts_.api)
-    interceptor.everyCall()
+    hsa::calls::every()
         .subscribe([this](const hsa::CallRecord &call) {
           const double us = std::chrono::duration<double, std::micro>(call.end - call.begin).count();
           line("api", "{}({}){}{} [{:.1f} us]", hsa::apiName(call.id), call.arguments, call.result.empty() ? "" : " = ",
@@ -86,28 +86,32 @@ void HsaTrace::subscribe() {
         })
         .keep();
   if (parts_.code) {
-    interceptor.codeLoaded().subscribe([this](const hsa::SharedCode &code) { codeLoaded(code); }).keep();
-    interceptor.executableFrozen()
+    interceptor.events().codeLoaded.subscribe([this](const hsa::SharedCode &code) { codeLoaded(code); }).keep();
+    interceptor.events()
+        .executableFrozen
         .subscribe([this](hsa_executable_t executable) { line("code", "executable {:#x} frozen", executable.handle); })
         .keep();
   }
-  interceptor.executableDestroyed()
-      .subscribe([this](hsa_executable_t executable) { executableDestroyed(executable); })
+  interceptor.events()
+      .executableDestroyed.subscribe([this](hsa_executable_t executable) { executableDestroyed(executable); })
       .keep();
   if (parts_.queues) {
-    interceptor.queueCreated()
+    interceptor.events()
+        .queueCreated
         .subscribe([this](const hsa::QueueInfo &info) {
           const unsigned number = queueNumber(info.queue);
           line("queue", "queue {} created: {:#x}, {} packets, agent {:#x}", number,
                reinterpret_cast<uintptr_t>(info.queue), info.queue->size, info.agent.handle);
         })
         .keep();
-    interceptor.queueDestroyed()
+    interceptor.events()
+        .queueDestroyed
         .subscribe([this](const hsa::QueueInfo &info) { line("queue", "queue {} destroyed", queueNumber(info.queue)); })
         .keep();
   }
   if (parts_.queues)
-    interceptor.copied()
+    interceptor.events()
+        .copied
         .subscribe(
             [this](const hsa::CopyRecord &copy) { line("copy", "{}: {} bytes", hsa::apiName(copy.call), copy.bytes); })
         .keep();

@@ -1,7 +1,7 @@
 #include "runtime/kernel_instrumenter.h"
 
 #include "hsa/agent.h"
-#include "hsa/code_capture.h"
+#include "hsa/interceptor.h"
 #include "support/demangle.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // Whatever fails, the result is a kernel without a variant, which runs unmodified, and its account says why.
 #pragma once
 
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
 #include "runtime/instrumented_kernel.h"
 #include "runtime/kernel_filter.h"
 #include "runtime/kernel_identity.h"

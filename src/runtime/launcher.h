@@ -7,7 +7,7 @@
 // kernels that a tool is interested in.
 #pragma once
 
-#include "hsa/interceptor.h"
+#include "hsa/events.h"
 #include "runtime/hook_calls.h"
 #include "runtime/kernel_instrumenter.h"
 #include "runtime/kernel_registry.h"

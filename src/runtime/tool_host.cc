@@ -75,12 +75,14 @@ void ToolHost::listen(hsa::Interceptor &interceptor) {
   interceptor.heldWorks().onFirstRelease([this] { onWaitInTool(); });
   if (tools_.anyUsesGpuRuntime())
     interceptor.heldWorks().noteBlockingCallbacks(true);
-  interceptor.codeLoaded().subscribe([this](const hsa::SharedCode &code) { onCodeLoaded(code); }).keep();
+  interceptor.events().codeLoaded.subscribe([this](const hsa::SharedCode &code) { onCodeLoaded(code); }).keep();
   // Other code may be loaded at the same address next; and what was not known may be known now.
-  interceptor.executableDestroyed().subscribe([this](hsa_executable_t executable) { forget(executable); }).keep();
-  interceptor.executableFrozen().subscribe([this](hsa_executable_t) { forget({}); }).keep();
-  interceptor.queueDestroyed()
-      .subscribe([this](const hsa::QueueInfo &queue) { calls_.queueDestroyed(queue.id); })
+  interceptor.events()
+      .executableDestroyed.subscribe([this](hsa_executable_t executable) { forget(executable); })
+      .keep();
+  interceptor.events().executableFrozen.subscribe([this](hsa_executable_t) { forget({}); }).keep();
+  interceptor.events()
+      .queueDestroyed.subscribe([this](const hsa::QueueInfo &queue) { calls_.queueDestroyed(queue.id); })
       .keep();
 }
 

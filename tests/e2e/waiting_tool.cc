@@ -58,7 +58,7 @@ extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64
     interceptor.packets().subscribe([=](hsa::PacketBatch &) { wait(how); }).keep();
     interceptor.heldWorks().noteBlockingCallbacks(true);
   } else
-    interceptor.kernelCompleted().subscribe([=](const hsa::KernelCompletion &) { wait(how); }).keep();
+    interceptor.events().kernelCompleted.subscribe([=](const hsa::KernelCompletion &) { wait(how); }).keep();
   atexit([] {
     ended = true; // HIP is about to go
     hsa::Interceptor::instance().queues().drainCompletions();

@@ -63,7 +63,7 @@ TEST_P(EveryWayToWait, ForTheCallbacksOwnPackets) {
   const AqlPacket other = kernels.dispatch("count", {}, 1, wrong);
   std::atomic<bool> satisfied = false, releasedBefore = true, releasedAfter = false;
   std::atomic<int> completions = 0, released = 0;
-  auto completed = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++completions; });
+  auto completed = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++completions; });
   auto inVain = interceptor().packetsReleased().subscribe([&](const PacketBatch &batch) {
     released += batch.entries.size() == 2; // as the callback left it
   });
@@ -97,8 +97,8 @@ TEST_P(EveryWayToWait, ForTheCallbacksOwnPackets) {
 TEST_P(EveryWayToWait, ForTheCompletionThatTheCallbackHoldsUp) {
   const AppSignal done(1);
   std::atomic<bool> satisfied = false;
-  auto subscription =
-      interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { satisfied = GetParam().wait(done); });
+  auto subscription = interceptor().events().kernelCompleted.subscribe(
+      [&](const KernelCompletion &) { satisfied = GetParam().wait(done); });
   {
     AppQueue queue(gpu(), 64);
     queue.submit(kernels.dispatch("count", done, 1, kernels.shared<uint64_t>()));
@@ -114,7 +114,7 @@ TEST_P(EveryWayToWait, ForALaterCompletion) {
   const AppSignal first(1), gate(1), second(1);
   std::atomic<bool> satisfied = false;
   std::vector<uint64_t> order;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &completion) {
     order.push_back(completion.packet.completionSignal().handle);
     if (completion.packet.completionSignal().handle != hsa_signal_t(first).handle)
       return;
@@ -148,8 +148,8 @@ TEST_P(EveryWayToWait, ForWhatAnotherThreadsCallbackHoldsUp) {
       const std::lock_guard lock(tool);
     }
   });
-  auto completed =
-      interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { const std::lock_guard lock(tool); });
+  auto completed = interceptor().events().kernelCompleted.subscribe(
+      [&](const KernelCompletion &) { const std::lock_guard lock(tool); });
   auto *counter = kernels.shared<uint64_t>();
   std::thread other([&] {
     while (!waits)

@@ -42,10 +42,10 @@ TEST_P(ChainingTest, BothToolsSeeEverything) {
   Interceptor &interceptor = Interceptor::instance();
   std::atomic<unsigned> freezes = 0, queues = 0, packets = 0, completions = 0;
   auto onFreeze = interceptor.before<ApiId::hsa_executable_freeze>([&](auto &&...) { ++freezes; });
-  auto onQueue = interceptor.queueCreated().subscribe([&](const QueueInfo &) { ++queues; });
+  auto onQueue = interceptor.events().queueCreated.subscribe([&](const QueueInfo &) { ++queues; });
   auto onPackets = interceptor.packets().subscribe(
       [&](PacketBatch &batch) { packets += static_cast<unsigned>(batch.entries.size()); });
-  auto onCompletion = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) { ++completions; });
+  auto onCompletion = interceptor.events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++completions; });
 
   startHsa(GetParam().tools);
   ASSERT_NE(receivedTable(), nullptr);
@@ -88,7 +88,7 @@ TEST(RestartTest, NoCompletionIsLostAtShutDown) {
   Interceptor &interceptor = Interceptor::instance();
   for (int round = 0; round < 5; ++round) {
     std::atomic<unsigned> completions = 0;
-    auto subscription = interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) {
+    auto subscription = interceptor.events().kernelCompleted.subscribe([&](const KernelCompletion &) {
       std::this_thread::sleep_for(1ms); // behind the kernels
       ++completions;
     });
@@ -122,7 +122,7 @@ TEST(RestartTest, ForkedChildEnds) {
     const AppSignal gate(1), done(1);
     const AqlPacket more = kernels.dispatch("count", done, 1, kernels.shared<uint64_t>());
     std::atomic<bool> first = true;
-    auto completed = interceptor.kernelCompleted().subscribe([](const KernelCompletion &) {});
+    auto completed = interceptor.events().kernelCompleted.subscribe([](const KernelCompletion &) {});
     auto packets = interceptor.packets().subscribe([&](PacketBatch &) {
       if (first.exchange(false))
         queue.submit(more); // by the thread for packets

@@ -11,7 +11,7 @@ using CodeCaptureTest = HsaTest;
 
 TEST_F(CodeCaptureTest, FindsObjectFunctionAndInstructionByAddress) {
   AppExecutable executable(gpu());
-  CodeCapture &capture = Interceptor::instance().code();
+  const CodeCapture &capture = Interceptor::instance().code();
   const SharedCode code = capture.find(executable.kernelObject());
   ASSERT_TRUE(code);
   EXPECT_EQ(code->executable().handle, executable.raw().handle);
@@ -36,7 +36,7 @@ TEST_F(CodeCaptureTest, FindsObjectFunctionAndInstructionByAddress) {
 
 TEST_F(CodeCaptureTest, ForgetsWhatIsUnloadedButNotForThoseWhoHoldIt) {
   AppExecutable executable(gpu());
-  CodeCapture &capture = Interceptor::instance().code();
+  const CodeCapture &capture = Interceptor::instance().code();
   const SharedCode held = capture.find(executable.kernelObject());
   ASSERT_TRUE(held);
   const size_t before = capture.all().size();

@@ -28,7 +28,7 @@ TEST_F(CompletionTest, ApplicationIsToldLastWithTheSameTimes) {
   AqlPacket seen;
   hsa_signal_value_t atCallback = -1;
   uint64_t *counter = kernels.shared<uint64_t>(), countAtCallback = 0;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &completion) {
     begin = completion.begin;
     end = completion.end;
     seen = completion.packet;
@@ -59,7 +59,7 @@ TEST_F(CompletionTest, ApplicationIsToldLastWithTheSameTimes) {
 TEST_F(CompletionTest, SignalIsNotNeeded) {
   std::atomic<int> calls = 0;
   std::atomic<uint64_t> signal = 1;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &completion) {
     signal = completion.packet.completionSignal().handle;
     ++calls;
   });
@@ -102,11 +102,11 @@ TEST_F(CompletionTest, WhatCannotBeWatchedKeepsWhatItsCallbackHolds) {
   const AppSignal done(1);
   const AqlPacket packet = kernels.dispatch("count", done, 64, kernels.shared<uint64_t>());
   PacketBatch::Entry entry{packet, [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); }};
-  Completions completions(interceptor());
-  auto &function = const_cast<CoreApiTable &>(interceptor().original().core).hsa_signal_create_fn;
-  const auto original = std::exchange(function, [](auto...) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; });
+  Completions completions(interceptor().events(), interceptor().heldWorks());
+  const auto rocrs = original<ApiId::hsa_signal_create>();
+  originalFunctions().set<ApiId::hsa_signal_create>([](auto...) { return HSA_STATUS_ERROR_OUT_OF_RESOURCES; });
   completions.watch({}, entry);
-  function = original;
+  originalFunctions().set<ApiId::hsa_signal_create>(rocrs);
   EXPECT_EQ(entry.packet, packet);
   EXPECT_FALSE(entry.completed);
   EXPECT_EQ(completions.awaited(), 0u);
@@ -119,7 +119,7 @@ TEST_F(CompletionTest, WhatIsInFlightAtTheEndIsForgottenAndKept) {
   const std::weak_ptr<int> alive = held;
   PacketBatch::Entry entry{kernels.dispatch("count", {}, 64, kernels.shared<uint64_t>()),
                            [held = std::move(held)](const KernelCompletion &) { ADD_FAILURE(); }};
-  Completions completions(interceptor());
+  Completions completions(interceptor().events(), interceptor().heldWorks());
   completions.watch({}, entry);
   EXPECT_EQ(completions.awaited(), 1u);
   EXPECT_FALSE(completions.drain(1ms));
@@ -138,7 +138,7 @@ TEST_F(CompletionTest, WhatIsInFlightAtTheEndIsForgottenAndKept) {
 // ROCr calls handlers on one thread; while one waits there, no other handler is called.
 TEST_F(CompletionTest, HandlerOfTheApplicationMayWaitForAWatchedDispatch) {
   std::atomic<int> calls = 0;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++calls; });
   struct Handler {
     AppSignal trigger{1}, done{1}, handled{1};
     std::atomic<bool> entered = false;
@@ -169,7 +169,7 @@ TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {
   const AqlPacket second = kernels.dispatch("count", done, 1, counter);
   AppQueue *queue = nullptr;
   std::atomic<int> calls = 0;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &completion) {
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &completion) {
     if (++calls > 1)
       return;
     uint32_t node = 0;
@@ -187,7 +187,7 @@ TEST_F(CompletionTest, CallbacksMayCallHsaAndSubmit) {
 // A destroyed queue takes with it what it has not done. Nobody is told of that, and nobody waits for it.
 TEST_F(CompletionTest, DestroyedQueueIsNotAwaited) {
   std::atomic<unsigned> calls = 0;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++calls; });
   auto *counter = kernels.shared<uint64_t>();
   const AppSignal never(1), first(1), last(1);
   AppQueue doomed(gpu(), 64), other(gpu(), 64);
@@ -213,7 +213,7 @@ TEST_F(CompletionTest, DestroyedQueueIsNotAwaited) {
 
 TEST_F(CompletionTest, ManyThreadsManyKernels) {
   std::atomic<uint64_t> calls = 0;
-  auto subscription = interceptor().kernelCompleted().subscribe([&](const KernelCompletion &) { ++calls; });
+  auto subscription = interceptor().events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++calls; });
   constexpr int threads = 4, each = 400;
   const AppSignal done(threads * each / 2);
   auto *counter = kernels.shared<uint64_t>();

