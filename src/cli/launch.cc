@@ -119,6 +119,7 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
     library += c;
   }
   set["HSA_TOOLS_LIB"] = prepend(library, lookUp(current, "HSA_TOOLS_LIB"), " ", ' ');
+  set["HSA_TOOLS_ROCPROFILER_V1_TOOLS"] = "1"; // heed it beside rocprofiler-sdk too (docs/hsa.md)
   // The process that this one becomes, and a number that no other run has.
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);

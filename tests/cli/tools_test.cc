@@ -44,6 +44,7 @@ protected:
 TEST_F(Tools, EnvironmentOfTheApplication) {
   EXPECT_EQ(variable("--tool fake", "LUTHIER_TOOLS"), tool_.string());
   EXPECT_EQ(variable("--tool fake", "HSA_TOOLS_LIB"), (prefix_.path() / "lib/libluthier.so").string());
+  EXPECT_EQ(variable("--tool fake", "HSA_TOOLS_ROCPROFILER_V1_TOOLS"), "1");
   EXPECT_THAT(variable("--tool fake", "LD_PRELOAD"), HasSubstr(shim_.string()));
   EXPECT_THAT(variable("--tool fake", "LD_PRELOAD"), HasSubstr("libluthier-vgpu.so"));
   const std::string file = "fake.file=" + (prefix_.path() / "fake.bin").string() + "\n";
