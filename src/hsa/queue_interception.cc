@@ -140,6 +140,8 @@ hsa_status_t ShadowQueue::destroy() {
 }
 
 void ShadowQueue::dropFront() {
+  if (!doorbell_.handle)
+    return;
   original<ApiId::hsa_queue_destroy>()(info_.queue);
   original<ApiId::hsa_signal_destroy>()(doorbell_);
   doorbell_ = {};
@@ -423,6 +425,14 @@ hsa_status_t QueueInterception::createQueue(const ShadowQueue::Request &request,
   QueueInfo info;
   {
     std::lock_guard lock(mutex_);
+    const auto same = std::ranges::find_if(
+        shadows_, [&](const auto &known) { return known.second->info().real == shadow->info().real; });
+    if (same != shadows_.end()) {
+      same->second->share();
+      shadow->dropFront();
+      *queue = same->first;
+      return HSA_STATUS_SUCCESS;
+    }
     if (shadow->doorbell().handle && !doorbells_.insert(shadow->doorbell().handle, shadow.get())) {
       log::error("too many queues: packets of another one cannot be intercepted");
       shadow->dropFront();
@@ -515,6 +525,8 @@ hsa_status_t QueueInterception::destroyQueue(hsa_queue_t *queue) {
   {
     std::lock_guard lock(mutex_);
     if (auto found = shadows_.find(queue); found != shadows_.end()) {
+      if (found->second->unshare())
+        return original<ApiId::hsa_queue_destroy>()(found->second->info().real);
       shadow = std::move(found->second);
       shadows_.erase(found);
       doorbells_.erase(shadow->doorbell().handle);

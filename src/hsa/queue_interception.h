@@ -40,6 +40,10 @@ public:
   };
   /// The status is that of ROCr for the real queue; nothing is left behind when it is no success.
   hsa_status_t create(const Request &request);
+  /// Gives the application the same queue once more, and takes that back; ROCr has one cooperative queue per GPU, for
+  /// everybody who creates one. Under the lock of the owner.
+  void share() { ++shares_; }
+  bool unshare() { return shares_ > 0 && shares_--; }
 
   /// In the hands of the thread that calls `pass` again.
   std::atomic<bool> waiting = false;
@@ -75,6 +79,7 @@ private:
   QueueInterception &owner_;
   QueueInfo info_; ///< `real` is null once the queue has gone
   Request request_ = {};
+  unsigned shares_ = 0;
   hsa_signal_t doorbell_ = {};
   std::atomic<int64_t> rung_ = -1;          ///< highest value of the doorbell
   std::mutex mutex_;                        ///< guards what follows; no callback is called under it

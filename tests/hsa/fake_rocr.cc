@@ -104,7 +104,10 @@ FakeRocr::FakeRocr() : before_(originalFunctions()), wrappers_(calls::wrappers()
   provide<ApiId::hsa_queue_create>([](hsa_agent_t, uint32_t size, hsa_queue_type32_t type,
                                       void (*)(hsa_status_t, hsa_queue_t *, void *), void *, uint32_t, uint32_t,
                                       hsa_queue_t **queue) {
-    *queue = instance_->makeQueue(size, type, {});
+    hsa_queue_t *&cooperative = instance_->cooperative_;
+    *queue = type == HSA_QUEUE_TYPE_COOPERATIVE && cooperative ? cooperative : instance_->makeQueue(size, type, {});
+    if (type == HSA_QUEUE_TYPE_COOPERATIVE)
+      cooperative = *queue, ++instance_->cooperativeUsers_;
     return HSA_STATUS_SUCCESS;
   });
   provide<ApiId::hsa_soft_queue_create>(
@@ -114,6 +117,11 @@ FakeRocr::FakeRocr() : before_(originalFunctions()), wrappers_(calls::wrappers()
       });
   provide<ApiId::hsa_queue_destroy>([](hsa_queue_t *queue) {
     std::lock_guard lock(instance_->mutex_);
+    if (queue == instance_->cooperative_) {
+      if (--instance_->cooperativeUsers_)
+        return HSA_STATUS_SUCCESS;
+      instance_->cooperative_ = nullptr;
+    }
     if (instance_->queues_.at(queue)->owned)
       instance_->signals_.erase(queue->doorbell_signal.handle);
     instance_->queues_.erase(queue);

@@ -55,6 +55,8 @@ private:
   ApiFunctions before_, wrappers_;
   std::map<uint64_t, std::unique_ptr<amd_signal_t>> signals_;
   std::map<const hsa_queue_t *, std::unique_ptr<Queue>> queues_;
+  hsa_queue_t *cooperative_ = nullptr; ///< the one that all who create such a queue get
+  unsigned cooperativeUsers_ = 0;
   std::mutex mutex_; ///< guards the maps
 };
 

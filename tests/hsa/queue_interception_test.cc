@@ -167,6 +167,28 @@ TEST_F(QueueInterceptionTest, SilentStoresRingToo) {
   EXPECT_EQ(rocr.packetsIn(real).size(), 1u);
 }
 
+// ROCr has one cooperative queue per GPU and gives it to everybody; two fronts would both write to it.
+TEST_F(QueueInterceptionTest, CooperativeQueuesAreOne) {
+  const auto create = [&] {
+    hsa_queue_t *made = nullptr;
+    EXPECT_EQ(rocr.app<ApiId::hsa_queue_create>()(FakeRocr::kGpu, 8, HSA_QUEUE_TYPE_COOPERATIVE, nullptr, nullptr, 0, 0,
+                                                  &made),
+              HSA_STATUS_SUCCESS);
+    return made;
+  };
+  hsa_queue_t *first = create(), *second = create();
+  EXPECT_EQ(first, second);
+  EXPECT_EQ(first->type, HSA_QUEUE_TYPE_COOPERATIVE);
+  EXPECT_EQ(rocr.queues(), 4u); // and that of the test; each twice
+  EXPECT_EQ(rocr.app<ApiId::hsa_queue_destroy>()(first), HSA_STATUS_SUCCESS);
+  dispatch(1).writeTo(static_cast<AqlPacket *>(second->base_address));
+  rocr.app<ApiId::hsa_queue_add_write_index_screlease>()(second, 1);
+  rocr.app<ApiId::hsa_signal_store_screlease>()(second->doorbell_signal, 0);
+  EXPECT_EQ(rocr.packetsIn(queues.realOf(second)).size(), 1u);
+  EXPECT_EQ(rocr.app<ApiId::hsa_queue_destroy>()(second), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(rocr.queues(), 2u);
+}
+
 TEST_F(QueueInterceptionTest, NothingIsLeftBehind) {
   EXPECT_EQ(rocr.queues(), 2u);
   EXPECT_EQ(rocr.app<ApiId::hsa_queue_destroy>()(std::exchange(queue, nullptr)), HSA_STATUS_SUCCESS);
