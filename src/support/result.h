@@ -29,7 +29,7 @@
 namespace luthier {
 
 // What went wrong, in words meant for the user, with an optional code for callers that must tell cases apart (an
-// errno, an hsa_status_t, an HSAKMT_STATUS; 0 where there is none).
+// errno, an hsa_status_t; 0 where there is none).
 class Error {
 public:
   explicit Error(std::string message, int code = 0) : message_(std::move(message)), code_(code) {}

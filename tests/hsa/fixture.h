@@ -1,6 +1,6 @@
 // HSA on the virtual GPU with Luthier's Interceptor inside the test program.
 //
-// The program is linked with the virtual GPU's thunk before ROCr, so ROCr finds that instead of the system's. ROCr
+// The program is linked with the virtual GPU's preloaded library, so ROCr finds the virtual driver. ROCr
 // gives its table only to libraries that it loads itself; handover.cc is such a library and passes it to the program.
 //
 // The tests play two parts: the application calls hsa_* functions, which go through ROCr's table and so through

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char *kLibrary = "libluthier-translate.so";
 
-/// Where it may be, seen from the file that this code is in: beside the replacement thunk, or in the folder of that
+/// Where it may be, seen from the file that this code is in: beside the driver, or in the folder of that
 /// from the folder of a program, in a build and in an installation.
 std::filesystem::path findLibrary() {
   Dl_info here;

@@ -95,11 +95,12 @@ TEST(Flat, AccumulationRegisters) {
   EXPECT_EQ(t.v(5, 63), kPoison);
 }
 
-TEST(Flat, UserPointerTagIsDropped) {
+TEST(Flat, AliasesOfHostMemory) {
   ExecTest t;
   const uint64_t base = t.buffer(std::vector<uint32_t>{1, 2, 3});
-  t.setVector64(2, (base + 4) | AddressSpace::kUserPointerTag);
-  t.setS64(4, base | AddressSpace::kUserPointerTag);
+  const uint64_t alias = t.alias(base);
+  t.setVector64(2, alias + 4);
+  t.setS64(4, alias);
   t.setVector(6, 8);
   ASSERT_TRUE(t.run("global_load_dword v8, v[2:3], off\nflat_load_dword v9, v[2:3]\nglobal_load_dword v10, v6, s[4:5]\n"
                     "global_atomic_add v11, v[2:3], v6, off glc"));

@@ -190,6 +190,14 @@ uint64_t ExecTest::buffer(uint64_t bytes) {
 
 uint64_t ExecTest::bufferBeforeGuard(uint64_t bytes) { return buffer(bytes) + roundUp(bytes) - bytes; }
 
+uint64_t ExecTest::alias(uint64_t buffer) {
+  constexpr uint64_t kUnused = 1ull << 44, kBits = kUnused - 1;
+  const uint64_t address = kUnused | (buffer & kBits);
+  Machine &m = machine(target_);
+  m.memory.mapAlias(address, kPage, buffer, m.device.mask());
+  return address;
+}
+
 void ExecTest::scratch(uint32_t bytesPerLane) {
   scratchPerLane_ = bytesPerLane;
   const uint64_t bytes = uint64_t(bytesPerLane) * target_.waveSize;

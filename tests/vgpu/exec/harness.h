@@ -137,6 +137,8 @@ public:
   }
   /// The same, ending at the end of a page: the first byte behind it faults.
   uint64_t bufferBeforeGuard(uint64_t bytes);
+  /// Another address by which the GPU may access the page that begins at `buffer`, as registered host memory has one.
+  uint64_t alias(uint64_t buffer);
   template <class T> static T *at(uint64_t address) { return reinterpret_cast<T *>(address); }
   template <class T> static T load(uint64_t address) {
     T value;

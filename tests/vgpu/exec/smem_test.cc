@@ -74,7 +74,7 @@ TEST(Smem, TheTwoLowBitsOfEachPartAreIgnored) {
 TEST(Smem, RegisteredHostMemory) {
   ExecTest t;
   const u64 base = t.buffer(numbers(4));
-  t.setS64(0, base | AddressSpace::kUserPointerTag);
+  t.setS64(0, t.alias(base));
   t.s(2) = 55;
   ASSERT_TRUE(t.run("s_load_dword s4, s[0:1], 0x4\ns_store_dword s2, s[0:1], 0x8"));
   EXPECT_EQ(t.s(4), 101u);

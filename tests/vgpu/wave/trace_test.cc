@@ -115,7 +115,7 @@ TEST(Trace, AddressesOfEverySpace) {
 // The GPU's address of registered host memory is not the host's: it is the one that the program has.
 TEST(Trace, AddressesAreTheGpusOwn) {
   ExecTest t;
-  const uint64_t memory = t.buffer(4096) | AddressSpace::kUserPointerTag;
+  const uint64_t memory = t.alias(t.buffer(4096));
   t.exec(1);
   t.setS64(4, memory);
   t.setV64(2, 0, memory + 8);
