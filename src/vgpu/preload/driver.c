@@ -14,8 +14,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct LuthierVgpuDriver *loaded;
+typedef __typeof__(&luthierVgpuDriver) Entry;
+
+static Entry loaded; // of a driver that is ready
 static int missing;
+// Each thread calls the entry once for itself. That hands it what the thread that made the driver has written, in a way
+// that ThreadSanitizer, which does not look into this library, sees too.
+static __thread const struct LuthierVgpuDriver *ofThread __attribute__((tls_model("initial-exec")));
 // While the driver starts, what it asks of the machine is about the real one.
 static __thread int starting __attribute__((tls_model("initial-exec")));
 
@@ -29,7 +34,7 @@ static void complain(const char *what, const char *why) {
     return; // nobody reads it
 }
 
-static const struct LuthierVgpuDriver *bringIn(void) {
+static Entry bringIn(void) {
   static const char name[] = "libluthier-vgpu-driver.so";
   Dl_info self;
   char path[PATH_MAX];
@@ -45,35 +50,41 @@ static const struct LuthierVgpuDriver *bringIn(void) {
     complain("cannot load its driver", why ? why : path);
     return NULL;
   }
-  __typeof__(&luthierVgpuDriver) entry = (__typeof__(entry))dlsym(library, LUTHIER_VGPU_DRIVER_ENTRY);
+  const Entry entry = (Entry)dlsym(library, LUTHIER_VGPU_DRIVER_ENTRY);
   if (!entry) {
     complain(path, "has no " LUTHIER_VGPU_DRIVER_ENTRY);
     return NULL;
   }
   const struct LuthierVgpuDriver *driver = entry();
-  if (!driver)
-    __atomic_store_n(&missing, 1, __ATOMIC_RELEASE); // it has told the user
-  else if (driver->version != LUTHIER_VGPU_DRIVER_VERSION) {
+  if (driver && driver->version == LUTHIER_VGPU_DRIVER_VERSION)
+    return entry;
+  if (driver)
     complain(path, "is of another version than libluthier-vgpu.so beside it");
-    driver = NULL;
-  }
-  return driver;
+  __atomic_store_n(&missing, 1, __ATOMIC_RELEASE); // if it did not complain, the driver has
+  return NULL;
 }
 
-const struct LuthierVgpuDriver *luthierLoadedDriver(void) { return __atomic_load_n(&loaded, __ATOMIC_ACQUIRE); }
+const struct LuthierVgpuDriver *luthierLoadedDriver(void) {
+  if (!ofThread) {
+    const Entry entry = __atomic_load_n(&loaded, __ATOMIC_ACQUIRE);
+    ofThread = entry ? entry() : NULL;
+  }
+  return ofThread;
+}
 
 const struct LuthierVgpuDriver *luthierDriver(void) {
-  const struct LuthierVgpuDriver *driver = luthierLoadedDriver();
   if (starting)
     return NULL;
+  const struct LuthierVgpuDriver *driver = luthierLoadedDriver();
   if (driver || __atomic_load_n(&missing, __ATOMIC_ACQUIRE))
     return driver;
   const int before = errno;
   starting = 1;
-  driver = bringIn();
+  const Entry entry = bringIn();
   starting = 0;
-  if (driver)
-    __atomic_store_n(&loaded, driver, __ATOMIC_RELEASE);
+  if (entry)
+    __atomic_store_n(&loaded, entry, __ATOMIC_RELEASE);
+  driver = luthierLoadedDriver();
   errno = before;
   return driver;
 }

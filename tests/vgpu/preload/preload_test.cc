@@ -394,7 +394,8 @@ TEST(Preload, nothingIsWrittenToTheTree) {
     EXPECT_EQ(::fopen("/sys/module/amdgpu/initstate", mode), nullptr);
     EXPECT_EQ(errno, EACCES);
   }
-  EXPECT_EQ(::freopen("/sys/module/amdgpu/initstate", "w", ::fopen("/dev/null", "r")), nullptr);
+  static FILE *closed = ::fopen("/dev/null", "r"); // static: glibc frees it no more once freopen has failed
+  EXPECT_EQ(::freopen("/sys/module/amdgpu/initstate", "w", closed), nullptr);
   EXPECT_EQ(errno, EACCES);
   EXPECT_EQ(lineOf("/sys/module/amdgpu/initstate"), "live");
 }
@@ -491,6 +492,9 @@ TEST(Preload, descriptorsThatWereSentAreKnown) {
 }
 
 TEST(Preload, childrenSeeTheSame) {
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "they would have to be built like the driver";
+#endif
   EXPECT_EQ(run("cat /sys/module/amdgpu/initstate").output, "live\n");
   EXPECT_EQ(run("test -c /dev/kfd && test -r /dev/kfd && test ! -e /dev/kfd2 && echo good").output, "good\n");
   EXPECT_THAT(run("ls -l /dev/kfd").output, StartsWith("crw-rw-rw-"));
