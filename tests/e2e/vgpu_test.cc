@@ -31,6 +31,7 @@ TEST(VirtualGpu, RocminfoListsTheAgent) {
   EXPECT_THAT(outcome.output, HasSubstr("Compute Unit:            104"));
   EXPECT_THAT(outcome.output, HasSubstr("Wavefront Size:          64(0x40)"));
   EXPECT_THAT(outcome.output, HasSubstr("Segment:                 GROUP"));
+  EXPECT_THAT(outcome.output, HasSubstr("Marketing Name:          Luthier virtual gfx90a"));
 }
 
 TEST(VirtualGpu, TwoGpusAreTwoAgents) {

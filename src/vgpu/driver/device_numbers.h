@@ -15,5 +15,9 @@
 /* Linux numbers /dev/kfd dynamically, from 254 (or 511) down; nobody asks for the number. */
 #define LUTHIER_VGPU_KFD_MAJOR 511
 
+/* Where libdrm finds the names of products; AMD's packages have their own. */
+#define LUTHIER_VGPU_PRODUCT_NAMES "/usr/share/libdrm/amdgpu.ids"
+#define LUTHIER_VGPU_PRODUCT_NAMES_OF_AMD "/opt/amdgpu/share/libdrm/amdgpu.ids"
+
 /* Where the virtual GPUs' own folders of sysfs are; real ones are in /sys/devices/pci*. */
 #define LUTHIER_VGPU_SYSFS_DEVICES "/sys/devices/luthier-vgpu"

@@ -60,6 +60,10 @@ void describeKfd(TreeContents &tree, const Topology &topology) {
     describeNode(tree, topology, node);
 }
 
+std::string productName(const Topology &topology, uint32_t node) {
+  return fmt::format("Luthier virtual {}", topology.gpu(node).target->name);
+}
+
 /// A GPU as a PCI device with its two DRM nodes.
 void describePci(TreeContents &tree, const Topology &topology, uint32_t node, uint32_t card) {
   const GpuModel &model = topology.model(node);
@@ -87,7 +91,7 @@ void describePci(TreeContents &tree, const Topology &topology, uint32_t node, ui
   const std::string monitor = fmt::format("hwmon/hwmon{}", node - 1);
   file(monitor + "/name", "amdgpu");
   file(monitor + "/in0_label", "vddgfx");
-  file("product_name", fmt::format("Luthier virtual {}", config.target->name));
+  file("product_name", productName(topology, node));
   file("current_link_speed", "16.0 GT/s PCIe");
   file("current_link_width", "16");
   file("max_link_speed", "16.0 GT/s PCIe");
@@ -115,6 +119,21 @@ void describePci(TreeContents &tree, const Topology &topology, uint32_t node, ui
   };
   drm(fmt::format("card{}", card), card);
   drm(fmt::format("renderD{}", renderMinor(node - 1)), renderMinor(node - 1));
+}
+
+/// libdrm's list of names, by device and revision, with ours in front: the first that fits counts.
+void describeNames(TreeContents &tree, const Topology &topology, const std::filesystem::path &root,
+                   const std::string &path) {
+  constexpr std::string_view kVersion = "1.0.0\n";
+  std::string text = readFile((root / path.substr(1)).string()).value_or(std::string(kVersion));
+  const size_t version = text.find(kVersion);
+  if (version == std::string::npos)
+    return; // of another format: GPUs have no names
+  std::string names;
+  for (uint32_t node = 1; node < topology.nodes(); ++node)
+    names += fmt::format("{:04X},\t{:02X},\t{}\n", topology.model(node).deviceId, topology.model(node).pciRevision,
+                         productName(topology, node));
+  tree.file(path.substr(1), text.insert(version + kVersion.size(), names));
 }
 
 /// Has the tree's folder list what the real one does; what a real name stands for stays where it is.
@@ -290,6 +309,8 @@ TreeContents describeTree(const Topology &topology, const DeviceFiles &devices, 
   tree.file("sys/module/amdgpu/initstate", "live\n");
   tree.file("sys/module/amdgpu/refcnt", "1\n");
   tree.file("sys/module/amdgpu/version", "luthier\n");
+  for (const char *path : {LUTHIER_VGPU_PRODUCT_NAMES, LUTHIER_VGPU_PRODUCT_NAMES_OF_AMD})
+    describeNames(tree, topology, root, path);
   tree.folder("dev/dri");
   tree.folder("sys/class/drm");
   listOthers(tree, root, "dev/dri");

@@ -47,6 +47,8 @@ static const struct Rule {
     {"/sys/devices/virtual/kfd", below},
     {LUTHIER_VGPU_SYSFS_DEVICES, below},
     {"/sys/module/amdgpu", below},
+    {LUTHIER_VGPU_PRODUCT_NAMES, below},
+    {LUTHIER_VGPU_PRODUCT_NAMES_OF_AMD, below},
 };
 
 // What follows `prefix` in `path`; null when it does not begin so. Repeated slashes and "." are as one slash.

@@ -123,6 +123,17 @@ TEST_F(Tree, listsOtherDevicesToo) {
   EXPECT_TRUE(fs::is_regular_file(tree / "dev/dri/renderD184"));
 }
 
+TEST_F(Tree, namesTheProducts) {
+  const std::string line = "7408,\t01,\tLuthier virtual gfx90a\n";
+  EXPECT_EQ(textOf(place() / "usr/share/libdrm/amdgpu.ids"), "1.0.0\n" + line + line);
+  folder.write("machine/usr/share/libdrm/amdgpu.ids", "# Names\n\n1.0.0\n7408,\t01,\tanother\n");
+  folder.write("machine/opt/amdgpu/share/libdrm/amdgpu.ids", "9\n7408\n");
+  contents = describeTree(topology, devices, folder.path() / "machine");
+  EXPECT_EQ(textOf(place() / "usr/share/libdrm/amdgpu.ids"),
+            "# Names\n\n1.0.0\n" + line + line + "7408,\t01,\tanother\n");
+  EXPECT_FALSE(contents.entries.contains("opt/amdgpu/share/libdrm/amdgpu.ids")); // who knows what it means
+}
+
 TEST_F(Tree, isKeptAndShared) {
   const fs::path first = place();
   EXPECT_THAT(first.string(), StartsWith(fs::canonical(cache).string()));

@@ -334,6 +334,12 @@ TEST(Preload, sysfsIsReadEachWay) {
   for (const auto &entry : fs::recursive_directory_iterator("/sys/devices/virtual/kfd"))
     walked += entry.path().filename() == "properties";
   EXPECT_GT(walked, 10u);
+  std::ifstream products("/usr/share/libdrm/amdgpu.ids"); // the real ones, and ours
+  const std::string all{std::istreambuf_iterator<char>(products), {}};
+  EXPECT_THAT(all, HasSubstr("\tLuthier virtual gfx90a\n"));
+  std::ifstream realProducts("/proc/self/root/usr/share/libdrm/amdgpu.ids");
+  for (std::string line; std::getline(realProducts, line);)
+    EXPECT_THAT(all, HasSubstr(line));
 }
 
 TEST(Preload, pathsRelativeToAFolderOfSysfs) {
