@@ -43,7 +43,7 @@ TEST_F(AgentTest, GpuSaysWhatTheTopologyHas) {
   EXPECT_GT(value(gpu().maxWavesPerComputeUnit()), 4u);
   EXPECT_EQ(value(gpu().maxWorkgroupSize()), 1024u);
   EXPECT_EQ(value(gpu().maxWorkgroup())[0], 1024u);
-  EXPECT_EQ(value(gpu().maxGrid()).y, UINT32_MAX);
+  EXPECT_GE(value(gpu().maxGrid()).y, 65535u); // that of ROCr 7; UINT32_MAX before
   EXPECT_EQ(value(gpu().node()), 1u);
 }
 
@@ -74,7 +74,7 @@ TEST_F(AgentTest, IsaLeadsToTheTarget) {
   EXPECT_EQ(value(gpu().target()), target);
   EXPECT_EQ(value(isa.maxWorkgroupSize()), 1024u);
   EXPECT_EQ(value(isa.maxWorkgroup())[2], 1024u);
-  EXPECT_EQ(value(isa.maxGrid()).x, UINT32_MAX);
+  EXPECT_GE(value(isa.maxGrid()).x, uint32_t(INT32_MAX)); // that of ROCr 7; UINT32_MAX before
 }
 
 TEST_F(AgentTest, NoIsaIsAnError) { EXPECT_THAT(errorOf(Isa().name()), HasSubstr("HSA_STATUS_ERROR_INVALID_ISA")); }

@@ -186,7 +186,8 @@ TEST_F(InterceptorTest, UninstallPutsBackWhatWasThere) {
   EXPECT_FALSE(interceptor().installed());
   EXPECT_EQ(table->core_->hsa_agent_get_info_fn, original<ApiId::hsa_agent_get_info>());
   EXPECT_EQ(table->core_->hsa_signal_store_screlease_fn, original<ApiId::hsa_signal_store_screlease>());
-  EXPECT_EQ(table->amd_ext_->hsa_amd_queue_set_priority_fn, original<ApiId::hsa_amd_queue_set_priority>());
+  // The first of its table in every ROCr.
+  EXPECT_EQ(table->amd_ext_->hsa_amd_coherency_get_type_fn, original<ApiId::hsa_amd_coherency_get_type>());
   uint32_t node = 0;
   EXPECT_EQ(hsa_agent_get_info(agent.raw(), HSA_AGENT_INFO_NODE, &node), HSA_STATUS_SUCCESS);
   EXPECT_EQ(calls, 0);

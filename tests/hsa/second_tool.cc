@@ -10,7 +10,8 @@
 namespace {
 
 CoreApiTable core;
-AmdExtTable amd;
+decltype(&hsa_amd_queue_intercept_create) createInterceptQueue = nullptr;
+decltype(&hsa_amd_queue_intercept_register) registerInterceptor = nullptr;
 bool interceptQueues = false;
 std::atomic<uint64_t> queues = 0, executables = 0, packets = 0;
 
@@ -26,10 +27,10 @@ hsa_status_t createQueue(hsa_agent_t agent, uint32_t size, hsa_queue_type32_t ty
   if (!interceptQueues)
     return core.hsa_queue_create_fn(agent, size, type, callback, data, privateSegment, groupSegment, queue);
   const hsa_status_t status =
-      amd.hsa_amd_queue_intercept_create_fn(agent, size, type, callback, data, privateSegment, groupSegment, queue);
+      createInterceptQueue(agent, size, type, callback, data, privateSegment, groupSegment, queue);
   if (status != HSA_STATUS_SUCCESS)
     return status;
-  return amd.hsa_amd_queue_intercept_register_fn(*queue, countPackets, nullptr);
+  return registerInterceptor(*queue, countPackets, nullptr);
 }
 
 hsa_status_t freezeExecutable(hsa_executable_t executable, const char *options) {
@@ -43,7 +44,12 @@ extern "C" {
 
 [[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
   core = *table->core_;
-  amd = *table->amd_ext_;
+  // One tool for every ROCr: functions have moved in 5.6, which has 55 of them.
+  auto **amd = reinterpret_cast<void **>(&table->amd_ext_->version + 1);
+  const size_t functions = (table->amd_ext_->version.minor_id - sizeof(ApiTableVersion)) / sizeof(void *);
+  const size_t place = functions < 55 ? 35 : 37;
+  createInterceptQueue = reinterpret_cast<decltype(createInterceptQueue)>(amd[place]);
+  registerInterceptor = reinterpret_cast<decltype(registerInterceptor)>(amd[place + 1]);
   interceptQueues = getenv("SECOND_TOOL_INTERCEPT_QUEUES") != nullptr;
   queues = executables = packets = 0;
   table->core_->hsa_queue_create_fn = createQueue;
