@@ -9,6 +9,7 @@
 //   LUTHIER_TRY(call<ApiId::hsa_queue_destroy>(queue));      // an error carries ROCr's text for the status
 #pragma once
 
+#include "hsa/rocr_scope.h"
 #include "support/result.h"
 
 #include <array>
@@ -74,28 +75,37 @@ private:
 ApiFunctions &originalFunctions();
 template <ApiId id> typename ApiCall<id>::Function original() { return originalFunctions().get<id>(); }
 
+/// What the original returns; it must exist. Calls that ROCr makes meanwhile are known to be its own, where they can be
+/// told from the application's and where it may take long: in functions that return a status and call nobody back.
+template <ApiId id, class... Args> auto callOriginal(Args... args) {
+  using Function = typename ApiCall<id>::Function;
+  if constexpr (std::is_same_v<decltype(original<id>()(args...)), hsa_status_t> && !takesCallback<Function>) {
+    const RocrScope scope;
+    return original<id>()(args...);
+  } else {
+    return original<id>()(args...);
+  }
+}
+
 /// "hsa_queue_create: HSA_STATUS_ERROR_INVALID_ARGUMENT: One of the actual arguments ...", with the status as code.
 Error statusError(std::string_view function, hsa_status_t status);
 Error missingError(std::string_view function);
 
-/// Calls a function of this type. A status becomes a Result<void>; anything else is returned as it is, and the function
+/// Calls the original function. A status becomes a Result<void>; anything else is returned as it is, and the function
 /// must then exist.
-template <ApiId id, class... Args> auto callFunction(typename ApiCall<id>::Function function, Args... args) {
-  using Return = decltype(function(args...));
+template <ApiId id, class... Args> auto call(Args... args) {
+  using Return = decltype(original<id>()(args...));
   if constexpr (std::is_same_v<Return, hsa_status_t>) {
-    if (!function)
+    if (!original<id>())
       return Result<void>(missingError(ApiCall<id>::name));
-    const hsa_status_t status = function(args...);
+    const hsa_status_t status = callOriginal<id>(args...);
     // HSA_STATUS_INFO_BREAK is how a caller's own callback ends an iteration.
     if (status != HSA_STATUS_SUCCESS && status != HSA_STATUS_INFO_BREAK)
       return Result<void>(statusError(ApiCall<id>::name, status));
     return Result<void>();
   } else {
-    return function(args...);
+    return original<id>()(args...);
   }
 }
-
-/// Calls the original function.
-template <ApiId id, class... Args> auto call(Args... args) { return callFunction<id>(original<id>(), args...); }
 
 } // namespace luthier::hsa

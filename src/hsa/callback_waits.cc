@@ -86,6 +86,8 @@ template <ApiId id> void CallbackWaits::replaceWait() {
       calls::replace<id>([this](hsa_signal_t signal, hsa_signal_condition_t condition, hsa_signal_value_t value,
                                 uint64_t timeout, hsa_wait_state_t state) {
         const auto wait = original<id>();
+        if (RocrScope::inside()) // ROCr's own, for what nobody holds up
+          return wait(signal, condition, value, timeout, state);
         if (!CallbackScope::inside())
           return waitAndLook(
               timeout, [&](uint64_t part) { return wait(signal, condition, value, part, state); },
@@ -107,7 +109,7 @@ template <ApiId id> void CallbackWaits::replaceWaitForSeveral(bool all) {
         if (const auto met = several.look(all, satisfying))
           return *met;
         std::optional<HeldWorks::Waiting> waiting;
-        if (CallbackScope::inside())
+        if (CallbackScope::inside() && !RocrScope::inside())
           waiting.emplace(works_);
         const auto begin = Backoff::Clock::now();
         return waitAndLook(
@@ -134,7 +136,7 @@ template <ApiId id> void CallbackWaits::replaceWaitForSeveral(bool all) {
 template <ApiId id> void CallbackWaits::replaceLoad() {
   replacements_.push_back(calls::replace<id>([this](hsa_signal_t signal) {
     const hsa_signal_value_t value = original<id>()(signal);
-    if (CallbackScope::inside())
+    if (CallbackScope::inside() && !RocrScope::inside())
       noteRead(signal.handle, value);
     return value;
   }));
@@ -143,7 +145,7 @@ template <ApiId id> void CallbackWaits::replaceLoad() {
 template <ApiId id> void CallbackWaits::replaceReadIndex() {
   replacements_.push_back(calls::replace<id>([this](const hsa_queue_t *queue) {
     const uint64_t index = original<id>()(queue);
-    if (CallbackScope::inside())
+    if (CallbackScope::inside() && !RocrScope::inside())
       noteRead(reinterpret_cast<uint64_t>(queue), static_cast<int64_t>(index));
     return index;
   }));

@@ -27,9 +27,10 @@ namespace {
 template <ApiId id, class Function> struct Wrapper;
 template <ApiId id, class Return, class... Args> struct Wrapper<id, Return (*)(Args...)> {
   static Return wrapped(Args... args) {
-    if (HeldWorks *works = CallbackScope::heldUp(); works && !works->mayBlock())
+    if (HeldWorks *works = CallbackScope::heldUp(); works && !works->mayBlock() && !RocrScope::inside())
       works->noteBlockingCallbacks(true);
-    if (CallbackScope::inside() || (hooksOf<id>.before.empty() && hooksOf<id>.after.empty() && every().empty()))
+    if (CallbackScope::inside() || RocrScope::inside() ||
+        (hooksOf<id>.before.empty() && hooksOf<id>.after.empty() && every().empty()))
       return callReplacement<id>(args...);
     return observed(args...);
   }

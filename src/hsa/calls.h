@@ -5,7 +5,7 @@
 // replacement behind the wrapper, which itself calls `original`. All of it is the process's, as ROCr's table is.
 //
 // Callbacks come on the thread that made the call, several at a time, and may call HSA: calls that they make themselves
-// are not reported.
+// are not reported, nor are those of ROCr itself (rocr_scope.h).
 #pragma once
 
 #include "hsa/api.h"
@@ -81,7 +81,7 @@ template <ApiId id, class Function> Subscription replace(Function function) {
 template <ApiId id, class... Args> auto callReplacement(Args... args) {
   if (const auto *replacement = hooksOf<id>.replacement.get())
     return (*replacement)(args...);
-  return original<id>()(args...);
+  return callOriginal<id>(args...);
 }
 
 /// One for each function.

@@ -18,7 +18,7 @@ CodeLoading::CodeLoading(Events &events, CodeCapture &code, Linker &linker)
       [this](hsa_executable_t executable, const char *options) { return freeze(executable, options); }));
   replacements_.push_back(calls::replace<ApiId::hsa_executable_destroy>([this](hsa_executable_t executable) {
     code_.forget(executable);
-    const hsa_status_t status = original<ApiId::hsa_executable_destroy>()(executable);
+    const hsa_status_t status = callOriginal<ApiId::hsa_executable_destroy>(executable);
     linker_.forget(executable);
     return status;
   }));
@@ -32,7 +32,7 @@ hsa_status_t CodeLoading::freeze(hsa_executable_t executable, const char *option
   capture(executable); // for those who load with a deprecated function
   hsa_status_t status = linker_.check(executable);
   if (status == HSA_STATUS_SUCCESS)
-    status = original<ApiId::hsa_executable_freeze>()(executable, options);
+    status = callOriginal<ApiId::hsa_executable_freeze>(executable, options);
   if (status == HSA_STATUS_SUCCESS)
     status = linker_.finish(executable);
   if (status == HSA_STATUS_SUCCESS) {

@@ -89,6 +89,27 @@ TEST_F(CallsTest, CallsInsideCallbacksAreNotReported) {
   EXPECT_EQ(CallbackScope::heldUp(), nullptr);
 }
 
+// ROCr 6 waits for the GPU's caches with a function of its own interface when an executable is frozen.
+TEST_F(CallsTest, CallsOfRocrItselfAreNotReported) {
+  rocr.provide<ApiId::hsa_executable_freeze>([](hsa_executable_t, const char *) { return call(7); });
+  rocr.provide<ApiId::hsa_iterate_agents>(
+      [](hsa_status_t (*callback)(hsa_agent_t, void *), void *) { return callback({}, nullptr); });
+  int calls = 0;
+  auto subscription = calls::before<ApiId::hsa_amd_queue_set_priority>([&](auto &&...) { ++calls; });
+  HeldWorks works;
+  {
+    const CallbackScope scope;
+    const CallbackScope::HoldingUp holding(works);
+    EXPECT_FALSE(luthier::hsa::call<ApiId::hsa_executable_freeze>(hsa_executable_t{}, nullptr));
+    EXPECT_FALSE(works.mayBlock());
+  }
+  EXPECT_EQ(rocr.app<ApiId::hsa_executable_freeze>()({}, nullptr), 7);
+  EXPECT_EQ(calls, 0);
+  // A function that calls back leads to the application again.
+  EXPECT_EQ(rocr.app<ApiId::hsa_iterate_agents>()([](hsa_agent_t, void *) { return call(5); }, nullptr), 5);
+  EXPECT_EQ(calls, 1);
+}
+
 // A function that later ROCrs have: built without their headers, called with the types of another.
 TEST_F(CallsTest, FunctionsOfLaterRocrs) {
   rocr.provide<ApiId::hsa_amd_queue_get_info>([](hsa_queue_t *queue, auto attribute, void *value) {

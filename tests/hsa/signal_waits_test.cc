@@ -90,6 +90,34 @@ TEST_F(SignalWaitsTest, InsideACallbackWhatIsHeldUpGoesOn) {
   EXPECT_EQ(wait<ApiId::hsa_amd_signal_wait_any>(UINT64_MAX), 2u);
 }
 
+// ROCr's own wait, in a function that a callback calls, is not for what callbacks hold up.
+TEST_F(SignalWaitsTest, RocrsOwnWaitsReleaseNothing) {
+  struct Work final : HeldWork {
+    bool release() override { return ++releases; }
+    int releases = 0;
+  } work;
+  static hsa_signal_t own;
+  own = signals[0];
+  rocr.provide<ApiId::hsa_signal_wait_scacquire>([](auto signal, auto...) -> hsa_signal_value_t {
+    original<ApiId::hsa_signal_store_relaxed>()(signal, 0);
+    return 0;
+  });
+  const auto wait = +[](hsa_executable_t, const char *) {
+    return calls::wrappers().get<ApiId::hsa_signal_wait_scacquire>()(own, HSA_SIGNAL_CONDITION_LT, 1, UINT64_MAX,
+                                                                     HSA_WAIT_STATE_BLOCKED) == 0
+               ? HSA_STATUS_SUCCESS
+               : HSA_STATUS_ERROR;
+  };
+  rocr.provide<ApiId::hsa_executable_freeze>(wait);
+  const HeldWorks::Holding holding(works, work);
+  const CallbackScope scope;
+  EXPECT_TRUE(call<ApiId::hsa_executable_freeze>(hsa_executable_t{}, nullptr));
+  EXPECT_EQ(work.releases, 0);
+  set(0, 1);
+  EXPECT_EQ(wait({}, nullptr), HSA_STATUS_SUCCESS); // the callback's own
+  EXPECT_EQ(work.releases, 1);
+}
+
 TEST(BackoffTest, IsNeverLateByMuch) {
   EXPECT_EQ(Backoff::pauseAfter(1us), 0us);
   EXPECT_EQ(Backoff::pauseAfter(60us), 20us);
