@@ -239,13 +239,13 @@ private:
       static_assert(std::is_convertible_v<A, Parameter>, "the argument has another type than the hook's parameter");
       static_assert(!std::is_floating_point_v<A> || std::is_floating_point_v<Parameter>,
                     "the argument has another type than the hook's parameter");
-      static_assert(!std::is_integral_v<A> || !std::is_integral_v<Parameter> || sizeof(A) <= sizeof(Parameter) ||
-                        sizeof(A) <= sizeof(int) /* literals */,
-                    "the argument has more bits than the hook's parameter");
+      if constexpr (std::is_integral_v<A> && std::is_integral_v<Parameter>)
+        static_assert(sizeof(A) <= sizeof(Parameter) || sizeof(A) <= sizeof(int) /* literals */,
+                      "the argument has more bits than the hook's parameter");
       const Parameter converted = static_cast<Parameter>(value);
       uint64_t bits = 0;
       static_assert(sizeof converted <= sizeof bits);
-      __builtin_memcpy(&bits, &converted, sizeof converted);
+      __builtin_memcpy(&bits, static_cast<const void *>(&converted), sizeof converted);
       return Arg::constant(bits);
     }
   }

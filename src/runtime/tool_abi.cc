@@ -32,7 +32,7 @@ Result<void> checkTool(void *library, std::string_view path) {
 
 bool usesGpuRuntime(void *library) {
   link_map *map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+  if (dlinfo(library, RTLD_DI_LINKMAP, static_cast<void *>(&map)) != 0)
     return false;
   const char *names = nullptr;
   for (const ElfW(Dyn) *entry = map->l_ld; entry->d_tag != DT_NULL; ++entry)
