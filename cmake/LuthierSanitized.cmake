@@ -10,7 +10,7 @@ function(luthier_sanitized_build sanitizer)
   ExternalProject_Add(sanitized_${sanitizer}
     SOURCE_DIR ${PROJECT_SOURCE_DIR}
     BINARY_DIR ${PROJECT_BINARY_DIR}/sanitized-${sanitizer}
-    CMAKE_ARGS -DLUTHIER_SANITIZE=${sanitizer} -DLUTHIER_WERROR=${LUTHIER_WERROR} -DLUTHIER_VGPU_LEVELS=base
+    CMAKE_ARGS -DLUTHIER_SANITIZE=${sanitizer} -DLUTHIER_WERROR=${LUTHIER_WERROR} -DLUTHIER_ORDINARY_BUILD=${PROJECT_BINARY_DIR} -DLUTHIER_VGPU_LEVELS=base
       -DLUTHIER_BUILD_SAMPLES=OFF -DLUTHIER_BUILD_BENCH=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g -D_GLIBCXX_ASSERTIONS"
       -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
       -DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
@@ -18,12 +18,24 @@ function(luthier_sanitized_build sanitizer)
     INSTALL_COMMAND ""
     BUILD_ALWAYS ON
     USES_TERMINAL_BUILD ON)
+  add_dependencies(sanitized_${sanitizer} luthier luthier-hook-compiler luthier_isa_generate)
   add_test(NAME sanitized.${sanitizer}
     COMMAND ${CMAKE_CTEST_COMMAND} --test-dir ${PROJECT_BINARY_DIR}/sanitized-${sanitizer} --output-on-failure --no-tests=error -L sanitized)
   set_tests_properties(sanitized.${sanitizer} PROPERTIES TIMEOUT 600)
 endfunction()
 
 # Inside a sanitized build.
+
+# luthier_ordinary_program(TARGET FOLDER): instead of add_executable, for a program that a sanitizer has nothing to say about: the one of the ordinary build, in
+# the same folder of this one, as programs look for libraries beside themselves.
+function(luthier_ordinary_program target folder)
+  set(copy ${PROJECT_BINARY_DIR}/${folder}/${target})
+  file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/${folder})
+  add_custom_target(ordinary_${target} COMMAND ${CMAKE_COMMAND} -E copy_if_different ${LUTHIER_ORDINARY_BUILD}/${folder}/${target} ${copy} VERBATIM)
+  add_executable(${target} IMPORTED GLOBAL)
+  set_target_properties(${target} PROPERTIES IMPORTED_LOCATION ${copy})
+  add_dependencies(${target} ordinary_${target})
+endfunction()
 
 # luthier_sanitized_hip_program(TARGET PROGRAM source.hip): hipcc's Clang has another sanitizer runtime than ours, so such programs are built by ours, for
 # HIP 5.2.3's code objects.
