@@ -1,6 +1,7 @@
 #include "isa/disassembler.h"
 
 #include "isa/llvm_mc.h"
+#include "isa/llvm_mnemonic.h"
 #include "isa/target.h"
 
 #include <set>
@@ -9,13 +10,6 @@ namespace luthier::isa {
 
 struct Disassembler::Impl {
   std::unique_ptr<LlvmMc> mc;
-
-  /// Empty for pseudo instructions that have none.
-  std::string mnemonic(const llvm::MCInst &inst) const {
-    llvm::StringRef name(mc->printer->getMnemonic(&inst).first);
-    name = name.take_until([](char c) { return c == ' ' || c == '\t'; });
-    return std::string(withoutEncodingSuffix({name.data(), name.size()}));
-  }
 };
 
 Disassembler::Disassembler(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -31,7 +25,7 @@ Result<Disassembled> Disassembler::disassemble(std::span<const uint8_t> bytes, u
   uint64_t size = 0;
   if (!impl_->mc->decode(bytes, address, inst, size))
     return makeError("not an instruction");
-  return Disassembled{impl_->mnemonic(inst), static_cast<uint32_t>(size), inst.getOpcode()};
+  return Disassembled{mnemonicOf(*impl_->mc->printer, inst), static_cast<uint32_t>(size), inst.getOpcode()};
 }
 
 std::string Disassembler::text(std::span<const uint8_t> bytes, uint64_t address) {
@@ -43,7 +37,7 @@ std::vector<std::string> Disassembler::mnemonicsOfAllTargets() const {
   for (unsigned opcode = 0; opcode < impl_->mc->instructions->getNumOpcodes(); ++opcode) {
     llvm::MCInst inst;
     inst.setOpcode(opcode);
-    if (std::string name = impl_->mnemonic(inst); !name.empty())
+    if (std::string name = mnemonicOf(*impl_->mc->printer, inst); !name.empty())
       names.insert(std::move(name));
   }
   return {names.begin(), names.end()};

@@ -3,9 +3,12 @@
 #include "isa/format.h"
 #include "isa/target.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 
@@ -30,16 +33,20 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
   const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple.str(), error);
   if (!llvmTarget)
     return makeError("LLVM has no AMD GPU target: {}", error);
-  // Before gfx10 there is nothing to choose, and LLVM has no such feature.
-  std::string features;
+  // Before gfx10 there are no waves to choose from. LLVM 21 crashes over a literal that it may not read: so it may, see
+  // decode().
+  std::string features = "+vop3-literal";
   if (target.major >= 10)
     features = waveSize == 32 ? "+wavefrontsize32" : "-wavefrontsize32,+wavefrontsize64";
   auto mc = std::make_unique<LlvmMc>();
+  mc->family = target.encoding;
   mc->registers.reset(llvmTarget->createMCRegInfo(triple.str()));
   mc->asmInfo.reset(llvmTarget->createMCAsmInfo(*mc->registers, triple.str(), mc->options));
   mc->instructions.reset(llvmTarget->createMCInstrInfo());
   mc->subtarget.reset(llvmTarget->createMCSubtargetInfo(
       triple.str(), llvm::StringRef(target.name.data(), target.name.size()), features));
+  if (!mc->subtarget->isCPUStringValid(llvm::StringRef(target.name.data(), target.name.size())))
+    return makeError("LLVM {} has no {}", LLVM_VERSION_STRING, target.name);
   mc->context = std::make_unique<llvm::MCContext>(triple, mc->asmInfo.get(), mc->registers.get(), mc->subtarget.get());
   mc->disassembler.reset(llvmTarget->createMCDisassembler(*mc->subtarget, *mc->context));
   mc->printer.reset(llvmTarget->createMCInstPrinter(triple, 0, *mc->asmInfo, *mc->instructions, *mc->registers));
@@ -66,12 +73,28 @@ bool hasReservedSdwa(std::span<const uint8_t> bytes) {
          (!vopc && (field(words[1], 8, 3) == kReservedSelect || field(words[1], 11, 2) == kReservedUnused));
 }
 
+/// VOPC in the encoding of VOP3, on gfx8 and gfx9.
+bool isLongComparison(std::span<const uint8_t> bytes) {
+  uint32_t word;
+  if (bytes.size() < sizeof word)
+    return false;
+  memcpy(&word, bytes.data(), sizeof word);
+  return field(word, 26, 6) == 0x34 && field(word, 16, 10) < 0x100;
+}
+
 } // namespace
 
 bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) const {
-  return disassembler->getInstruction(inst, size, llvm::ArrayRef(bytes.data(), bytes.size()), address, llvm::nulls()) ==
-             llvm::MCDisassembler::Success &&
-         !hasReservedSdwa(bytes);
+  // LLVM gets as many bytes as any instruction has: LLVM 21 crashes where a literal is missing.
+  std::array<uint8_t, 20> padded{};
+  std::ranges::copy(bytes.first(std::min(bytes.size(), padded.size())), padded.begin());
+  const auto status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+  // LLVM 21 has doubts about v_cmpx with a result besides EXEC, which it must have up to gfx9.
+  const bool before10 = family < EncodingFamily::Gfx10;
+  const bool fine = status == llvm::MCDisassembler::Success ||
+                    (status == llvm::MCDisassembler::SoftFail && before10 && isLongComparison(bytes));
+  // Before gfx10, VOP3 has no literals.
+  return fine && size <= bytes.size() && (!before10 || size <= 8) && !hasReservedSdwa(bytes);
 }
 
 std::string LlvmMc::text(std::span<const uint8_t> bytes, uint64_t address) const {

@@ -1,6 +1,7 @@
 // LLVM's MC objects for one target, set up once for all that call them. Included only by sources of this layer.
 #pragma once
 
+#include "isa/target.h"
 #include "support/result.h"
 
 #include <llvm/MC/MCAsmInfo.h>
@@ -20,8 +21,6 @@
 
 namespace luthier::isa {
 
-struct Target;
-
 struct LlvmMc {
   static Result<std::unique_ptr<LlvmMc>> create(const Target &target, unsigned waveSize);
 
@@ -29,6 +28,7 @@ struct LlvmMc {
   /// The instruction as assembly text, "<invalid>" when there is none.
   std::string text(std::span<const uint8_t> bytes, uint64_t address) const;
 
+  EncodingFamily family = EncodingFamily::Gfx9;
   llvm::MCTargetOptions options;
   std::unique_ptr<llvm::MCRegisterInfo> registers;
   std::unique_ptr<llvm::MCAsmInfo> asmInfo;

@@ -1,5 +1,7 @@
 #include "isa/target.h"
 
+#include "isa/generic_processor.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -243,7 +245,13 @@ std::span<const Target> targets() { return kTargets; }
 const Target *findTarget(std::string_view name) {
   name = name.substr(0, name.find(':'));
   const auto *found = std::ranges::find(kTargets, name, &Target::name);
-  return found != std::end(kTargets) ? found : nullptr;
+  if (found != std::end(kTargets))
+    return found;
+  // Generic code has nothing that a member would not understand.
+  for (const std::string_view member : membersOf(name))
+    if (const Target *target = findTarget(member))
+      return target;
+  return nullptr;
 }
 
 const Target *findTarget(uint8_t elfMachine) {

@@ -1,5 +1,7 @@
 #include "isa/target_id.h"
 
+#include "isa/generic_processor.h"
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,7 +16,8 @@ struct Processor {
   bool xnack = false, sramecc = false; ///< the processor has the feature
 };
 
-// All processors that LLVM 19 gives a machine number, so that code for those without a row in isa/ can still be named.
+// All processors that LLVM 19 to 21 give a machine number, so that code for those without a row in isa/ can still be
+// named.
 constexpr Processor kProcessors[] = {
     {0x20, "gfx600"},
     {0x21, "gfx601"},
@@ -56,16 +59,20 @@ constexpr Processor kProcessors[] = {
     {0x46, "gfx1101"},
     {0x47, "gfx1102"},
     {0x48, "gfx1200"},
+    {0x49, "gfx1250"},
     {0x4a, "gfx1151"},
     {0x4b, "gfx941", true, true},
     {0x4c, "gfx942", true, true},
     {0x4e, "gfx1201"},
+    {0x4f, "gfx950", true, true},
     {0x51, "gfx9-generic", true},
     {0x52, "gfx10-1-generic", true},
     {0x53, "gfx10-3-generic"},
     {0x54, "gfx11-generic"},
     {0x55, "gfx1152"},
+    {0x58, "gfx1153"},
     {0x59, "gfx12-generic"},
+    {0x5f, "gfx9-4-generic", true, true},
 };
 
 const Processor *findProcessor(uint32_t machine) {
@@ -155,7 +162,9 @@ std::string TargetId::text() const {
 }
 
 bool compatible(const TargetId &code, const TargetId &wanted) {
-  return code.processor == wanted.processor && fits(code.xnack, wanted.xnack) && fits(code.sramecc, wanted.sramecc);
+  const auto members = membersOf(code.processor);
+  const bool runs = code.processor == wanted.processor || std::ranges::find(members, wanted.processor) != members.end();
+  return runs && fits(code.xnack, wanted.xnack) && fits(code.sramecc, wanted.sramecc);
 }
 
 } // namespace luthier::isa

@@ -19,6 +19,14 @@ TEST(Target, IsFoundByName) {
   EXPECT_EQ(target->vgprs + target->accVgprs, 512);
 }
 
+TEST(Target, GenericOnesHaveTheRowOfAMember) {
+  EXPECT_EQ(findTarget("gfx9-generic:xnack-"), findTarget("gfx900"));
+  EXPECT_EQ(findTarget("gfx9-4-generic"), findTarget("gfx942"));
+  EXPECT_EQ(findTarget("gfx10-3-generic"), findTarget("gfx1030"));
+  EXPECT_EQ(findTarget("gfx11-generic"), findTarget("gfx1100"));
+  EXPECT_EQ(findTarget("gfx8-generic"), nullptr);
+}
+
 TEST(Target, FeaturesAreIgnored) { EXPECT_EQ(findTarget("gfx90a:sramecc+:xnack-"), findTarget("gfx90a")); }
 
 TEST(Target, UnknownNamesHaveNone) {

@@ -1,16 +1,16 @@
 #include "isa/generate/llvm_tables.h"
 
-#include "isa/mnemonic.h"
+#include "isa/llvm_mnemonic.h"
 
+#include <llvm/Config/llvm-config.h>
 #include <llvm/MC/MCAsmInfo.h>
-#include <llvm/MC/MCInst.h>
-#include <llvm/MC/MCInstPrinter.h>
 #include <llvm/MC/MCInstrInfo.h>
 #include <llvm/MC/MCRegisterInfo.h>
 #include <llvm/MC/MCTargetOptions.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/TargetParser/Triple.h>
 
+#include <algorithm>
 #include <map>
 
 extern "C" {
@@ -18,15 +18,21 @@ void LLVMInitializeAMDGPUTargetInfo();
 void LLVMInitializeAMDGPUTargetMC();
 }
 namespace llvm::AMDGPU { // NOLINT(readability-identifier-naming): LLVM's
-int16_t getNamedOperandIdx(uint16_t opcode, uint16_t name);
-}
+#if LLVM_VERSION_MAJOR >= 21
+enum class OpName;
+#else
+using OpName = uint16_t;
+#endif
+int16_t getNamedOperandIdx(uint16_t opcode, OpName name);
+} // namespace llvm::AMDGPU
 
 namespace luthier::isa::generate {
 
 namespace {
 
-/// As many as LLVM 19 has. Its look-up does not check: beyond are those of other instructions.
-constexpr uint16_t kNames = 108;
+/// LLVM's look-up does not know how many names there are: behind an instruction's row come those of others. So a name
+/// is the first index that finds its operand, and this is only where the search for one that is not there gives up.
+constexpr unsigned kMostNames = 256;
 
 struct Example {
   const char *instruction;
@@ -58,6 +64,7 @@ constexpr Example kExamples[] = {
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 1, Name::Saddr},
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 2, Name::Vaddr},
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 3, Name::Offset},
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 4, Name::Other}, // the cache policy, which instructions on caches have alone
     {"GLOBAL_STORE_DWORD_SADDR_vi", 1, Name::Vdata},
     {"S_LOAD_DWORD_IMM_vi", 0, Name::Sdst},
     {"S_LOAD_DWORD_IMM_vi", 1, Name::Sbase},
@@ -100,45 +107,51 @@ constexpr Example kExamples[] = {
     {"V_DUAL_FMAAK_F32_X_FMAAK_F32_gfx11", 4, Name::ImmDeferred},
 };
 
-/// LLVM's name index of each operand of an instruction; nothing for one that has none.
-std::vector<std::optional<uint16_t>> nameIndices(uint16_t opcode, size_t operands) {
-  std::vector<std::optional<uint16_t>> result(operands);
-  for (uint16_t name = 0; name < kNames; ++name)
-    if (const int16_t operand = llvm::AMDGPU::getNamedOperandIdx(opcode, name);
-        operand >= 0 && static_cast<size_t>(operand) < operands)
-      result[static_cast<size_t>(operand)] = name;
-  return result;
+/// The operand of an instruction that has this name, if it has one.
+std::optional<unsigned> operandNamed(unsigned opcode, unsigned name) {
+  const int operand =
+      llvm::AMDGPU::getNamedOperandIdx(static_cast<uint16_t>(opcode), static_cast<llvm::AMDGPU::OpName>(name));
+  return operand >= 0 ? std::optional(static_cast<unsigned>(operand)) : std::nullopt;
 }
 
-Result<std::map<uint16_t, Name>> learnNames(const llvm::MCInstrInfo &info) {
-  std::map<std::string, uint16_t> byName;
+using NameIndices = std::map<unsigned, Name>;
+
+Result<NameIndices> learnNames(const llvm::MCInstrInfo &info) {
+  std::map<std::string, unsigned> byName;
   for (unsigned opcode = 0; opcode < info.getNumOpcodes(); ++opcode)
-    byName[info.getName(opcode).str()] = static_cast<uint16_t>(opcode);
-  std::map<uint16_t, Name> names;
+    byName[info.getName(opcode).str()] = opcode;
+  NameIndices names;
   for (const Example &example : kExamples) {
     const auto found = byName.find(example.instruction);
     if (found == byName.end())
       return makeError("LLVM has no {}", example.instruction);
-    const auto indices = nameIndices(found->second, info.get(found->second).getNumOperands());
-    if (example.operand >= indices.size() || !indices[example.operand])
+    unsigned name = 0;
+    while (name < kMostNames && operandNamed(found->second, name) != example.operand)
+      ++name;
+    if (name == kMostNames)
       return makeError("operand {} of LLVM's {} has no name", example.operand, example.instruction);
-    const auto [known, isNew] = names.try_emplace(*indices[example.operand], example.name);
+    const auto [known, isNew] = names.try_emplace(name, example.name);
     if (known->second != example.name)
       return makeError("operand {} of LLVM's {} is not what it was", example.operand, example.instruction);
   }
   return names;
 }
 
-bool isVendorName(std::string_view name) {
-  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
+/// The names of an instruction's operands. LLVM has names for all of them or for none.
+std::vector<Name> namesOf(unsigned opcode, size_t operands, const NameIndices &names) {
+  std::vector<std::optional<Name>> known(operands);
+  for (const auto &[index, name] : names)
+    if (const auto operand = operandNamed(opcode, index); operand && *operand < operands)
+      known[*operand] = name;
+  const bool named = std::ranges::any_of(known, [](const auto &name) { return name.has_value(); });
+  std::vector<Name> result;
+  for (const auto &name : known)
+    result.push_back(name.value_or(named ? Name::Other : Name::None));
+  return result;
 }
 
-std::string mnemonicOf(llvm::MCInstPrinter &printer, unsigned opcode) {
-  llvm::MCInst inst;
-  inst.setOpcode(opcode);
-  llvm::StringRef name(printer.getMnemonic(&inst).first);
-  name = name.take_until([](char c) { return c == ' ' || c == '\t'; });
-  return std::string(withoutEncodingSuffix({name.data(), name.size()}));
+bool isVendorName(std::string_view name) {
+  return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == name.npos;
 }
 
 } // namespace
@@ -158,24 +171,23 @@ Result<LlvmTables> readLlvmTables() {
   const std::unique_ptr<llvm::MCInstPrinter> printer(
       target->createMCInstPrinter(triple, 0, *asmInfo, *info, *registers));
 
-  const std::map<uint16_t, Name> names = LUTHIER_TRY(learnNames(*info));
+  const NameIndices names = LUTHIER_TRY(learnNames(*info));
   LlvmTables tables;
   for (unsigned opcode = 0; opcode < info->getNumOpcodes(); ++opcode) {
     const llvm::MCInstrDesc &desc = info->get(opcode);
     LlvmInstruction &instruction = tables.instructions.emplace_back();
     instruction.name = info->getName(opcode).str();
-    if (std::string mnemonic = mnemonicOf(*printer, opcode);
-        !desc.isPseudo() && desc.getSize() && isVendorName(mnemonic))
+    llvm::MCInst inst;
+    inst.setOpcode(opcode);
+    if (std::string mnemonic = mnemonicOf(*printer, inst); !desc.isPseudo() && desc.getSize() && isVendorName(mnemonic))
       instruction.mnemonic = std::move(mnemonic);
     instruction.size = desc.getSize();
     instruction.defs = desc.getNumDefs();
-    const auto indices = nameIndices(static_cast<uint16_t>(opcode), desc.getNumOperands());
+    const std::vector<Name> operandNames = namesOf(opcode, desc.getNumOperands(), names);
     for (unsigned n = 0; n < desc.getNumOperands(); ++n) {
       const llvm::MCOperandInfo &operand = desc.operands()[n];
       LlvmOperand &out = instruction.operands.emplace_back();
-      out.name = Name::None;
-      if (indices[n])
-        out.name = names.contains(*indices[n]) ? names.at(*indices[n]) : Name::Other;
+      out.name = operandNames[n];
       out.isRegister = operand.OperandType == llvm::MCOI::OPERAND_REGISTER;
       out.isPcRelative = operand.OperandType == llvm::MCOI::OPERAND_PCREL;
       out.isImmediate = operand.OperandType == llvm::MCOI::OPERAND_IMMEDIATE || out.isPcRelative;
