@@ -4,6 +4,7 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
@@ -29,6 +30,13 @@ namespace {
 
 /// The one operating system whose shaders may leave results in registers and go on behind their end.
 constexpr const char *kTriple = "amdgcn-amd-amdpal";
+
+/// Where LLVM asks for a triple: from LLVM 21 on, for a parsed one.
+#if LLVM_VERSION_MAJOR >= 21
+llvm::Triple tripleArgument() { return llvm::Triple(kTriple); }
+#else
+llvm::StringRef tripleArgument() { return kTriple; }
+#endif
 
 /// The pass managers of LLVM and what they share.
 struct Passes {
@@ -93,15 +101,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Targ
   else if (target.encoding == isa::EncodingFamily::Gfx9)
     features = "+xnack"; // loads that can be executed again do no harm where they are not
   std::unique_ptr<llvm::TargetMachine> machine(
-      llvmTarget->createTargetMachine(kTriple, ref(target.name), features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                      std::nullopt, llvm::CodeGenOptLevel::Default));
+      llvmTarget->createTargetMachine(tripleArgument(), ref(target.name), features, llvm::TargetOptions(),
+                                      llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
   if (!machine)
     return makeError("LLVM cannot compile for {}", target.name);
   return machine;
 }
 
 void simplify(llvm::Module &module, llvm::TargetMachine &machine) {
-  module.setTargetTriple(kTriple);
+  module.setTargetTriple(tripleArgument());
   module.setDataLayout(machine.createDataLayout());
   Passes passes(machine);
   llvm::ModulePassManager manager;

@@ -9,6 +9,7 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/CommandLine.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <llvm/TargetParser/Triple.h>
 
 #include <mutex>
 
@@ -92,8 +93,8 @@ Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bit
     return makeError("{}: this is damaged bitcode: {}", origin, stream.str());
   if (!diagnosed.empty())
     return makeError("{}: {}", origin, diagnosed);
-  if (!module->getTargetTriple().starts_with("amdgcn"))
-    return makeError("{} is bitcode for '{}', not for AMD GPUs", origin, module->getTargetTriple());
+  if (const llvm::Triple triple(module->getTargetTriple()); !triple.isAMDGCN())
+    return makeError("{} is bitcode for '{}', not for AMD GPUs", origin, triple.str());
   unsigned unnamed = 0;
   for (llvm::GlobalValue &value : module->global_values())
     if (!value.hasName())

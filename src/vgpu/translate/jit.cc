@@ -25,6 +25,7 @@
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
 #include <llvm/Bitcode/BitcodeReader.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
@@ -305,7 +306,11 @@ private:
     Argument *wave = function->getArg(0), *registers = function->getArg(1);
     for (Argument *argument : {wave, registers}) {
       argument->addAttr(Attribute::NoAlias);
+#if LLVM_VERSION_MAJOR >= 21
+      argument->addAttr(Attribute::getWithCaptureInfo(context_, CaptureInfo::none()));
+#else
       argument->addAttr(Attribute::NoCapture);
+#endif
       argument->addAttr(Attribute::getWithAlignment(context_, Align(64)));
     }
 
