@@ -12,7 +12,7 @@ function(luthier_sanitized_build sanitizer)
     BINARY_DIR ${PROJECT_BINARY_DIR}/sanitized-${sanitizer}
     CMAKE_ARGS -DLUTHIER_SANITIZE=${sanitizer} -DLUTHIER_WERROR=${LUTHIER_WERROR} -DLUTHIER_ORDINARY_BUILD=${PROJECT_BINARY_DIR} -DLUTHIER_VGPU_LEVELS=base
       -DLUTHIER_BUILD_SAMPLES=OFF -DLUTHIER_BUILD_BENCH=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O1 -g -D_GLIBCXX_ASSERTIONS"
-      -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
+      -DLUTHIER_LLVM_VERSION=${LUTHIER_LLVM_VERSION} -DLLVM_DIR=${LLVM_DIR} -DCMAKE_C_COMPILER=${CMAKE_C_COMPILER} -DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}
       -DCMAKE_C_COMPILER_LAUNCHER=${CMAKE_C_COMPILER_LAUNCHER} -DCMAKE_CXX_COMPILER_LAUNCHER=${CMAKE_CXX_COMPILER_LAUNCHER}
     BUILD_COMMAND ${CMAKE_COMMAND} --build <BINARY_DIR> --parallel ${cores} --target sanitized_tests
     INSTALL_COMMAND ""
@@ -40,7 +40,6 @@ endfunction()
 # luthier_sanitized_hip_program(TARGET PROGRAM source.hip): hipcc's Clang has another sanitizer runtime than ours, so such programs are built by ours, for
 # HIP 5.2.3's code objects.
 function(luthier_sanitized_hip_program target program source)
-  find_path(LUTHIER_DEVICE_LIBS ockl.bc PATHS /usr/lib/x86_64-linux-gnu/amdgcn/bitcode REQUIRED)
   cmake_path(ABSOLUTE_PATH source)
   set(alloc ${PROJECT_SOURCE_DIR}/tests/sanitized_alloc.cc)
   cmake_path(GET program PARENT_PATH folder)

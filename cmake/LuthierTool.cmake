@@ -1,11 +1,15 @@
 # Tools: luthier_add_tool, and luthier_hook_bitcode below it. This file is part of the installed package too, so it knows nothing of the project but the
 # targets luthier::luthier and luthier::hook-handles and the folders of headers, LUTHIER_INCLUDE_DIRS.
 
-# Hooks are compiled by Clang 19, whatever compiles the rest.
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 19 AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 20)
-  set(LUTHIER_HOOK_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "Compiler of hooks (Clang 19)")
+# Hooks are compiled by the Clang of Luthier's own LLVM (LUTHIER_LLVM_MAJOR), which reads what it writes, whatever compiles the rest.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^${LUTHIER_LLVM_MAJOR}[.]")
+  set(LUTHIER_HOOK_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "Compiler of hooks (Clang ${LUTHIER_LLVM_MAJOR})")
 else()
-  find_program(LUTHIER_HOOK_COMPILER NAMES clang++-19 DOC "Compiler of hooks (Clang 19)" REQUIRED)
+  find_program(LUTHIER_HOOK_COMPILER NAMES clang++-${LUTHIER_LLVM_MAJOR} HINTS /usr/lib/llvm-${LUTHIER_LLVM_MAJOR}/bin DOC "Compiler of hooks (Clang ${LUTHIER_LLVM_MAJOR})")
+  if(NOT LUTHIER_HOOK_COMPILER)
+    message(FATAL_ERROR "clang++-${LUTHIER_LLVM_MAJOR} not found: hooks are compiled by the Clang of the LLVM that this Luthier was built with; "
+      "install clang-${LUTHIER_LLVM_MAJOR} or say where it is with -DLUTHIER_HOOK_COMPILER=")
+  endif()
 endif()
 
 # luthier_hook_bitcode(OUTPUT source.hip [HIP] [FLAG ...]): hooks as bitcode that belongs to no GPU target (docs/hooks.md). Clang's own passes stay off: they would

@@ -24,8 +24,9 @@ struct OffloadEntry {
   uint64_t stringOffset, strings, imageOffset, imageSize;
 };
 
+/// HIP is 3 up to LLVM 19, where kinds are numbers, and 4 in later ones, where they are bits.
 std::string_view offloadKind(uint16_t kind) {
-  return kind == 1 ? "openmp" : kind == 2 ? "cuda" : kind == 3 ? "hip" : "unknown";
+  return kind == 1 ? "openmp" : kind == 2 ? "cuda" : kind == 3 || kind == 4 ? "hip" : kind == 8 ? "sycl" : "unknown";
 }
 
 } // namespace

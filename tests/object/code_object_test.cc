@@ -1,6 +1,7 @@
 // What is read from a code object: every version, every kind of symbol, and what only assemblers write.
 
 #include "files.h"
+#include "isa/generic_processor.h"
 
 #include <gmock/gmock.h>
 
@@ -118,6 +119,20 @@ TEST(CodeObject, TargetIdOfEachVersion) {
   // Version 3 has bits for features that are on; from 4 on, "any" is a value of its own.
   EXPECT_EQ(ObjectFile("kernels_v3.co")->targetId(), "gfx90a:sramecc+:xnack-");
   EXPECT_EQ(ObjectFile("kernels_v4.co")->targetId(), "gfx90a");
+}
+
+TEST(CodeObject, GenericProcessors) {
+  for (const std::string name : {OBJECT_TEST_GENERIC}) {
+    SCOPED_TRACE(name);
+    const ObjectFile file(name + ".co");
+    EXPECT_EQ(file->version(), 6u);
+    EXPECT_EQ(file->targetId(), name);
+    EXPECT_GE(isa::genericVersion(file->file().flags), 1u);
+    EXPECT_EQ(file->kernels().size(), 4u);
+    // A row stands for them if a member has one.
+    EXPECT_EQ(file->hasTarget(), name != "gfx10-1-generic" && name != "gfx12-generic");
+  }
+  EXPECT_EQ(isa::genericVersion(ObjectFile("kernels_v6.co")->file().flags), 0u);
 }
 
 TEST(CodeObject, FunctionsWithoutSizeReachToTheNext) {

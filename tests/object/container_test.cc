@@ -125,6 +125,25 @@ TEST(Container, EntriesThatAreNoMachineCodeAreLeftOut) {
   EXPECT_THAT(targets(*container), ElementsAre("gfx90a"));
 }
 
+TEST(Container, GenericCodeAnswersToItsMembers) {
+  std::vector<Entry> entries;
+  for (const std::string processor : {OBJECT_TEST_GENERIC})
+    entries.push_back({"hipv4-amdgcn-amd-amdhsa--" + processor, readTestFile(processor + ".co")});
+  entries.push_back({"hipv4-amdgcn-amd-amdhsa--gfx90a", readTestFile("kernels_v6.co")});
+  const std::vector<std::byte> plain = bundleOf(entries);
+  for (const std::vector<std::byte> &file :
+       {plain, pack(plain, 2, CompressedHeader::Method::Zstd), pack(plain, 3, CompressedHeader::Method::Zlib)}) {
+    auto container = Container::parse(file, "bundle");
+    ASSERT_TRUE(container) << container.error().message();
+    EXPECT_EQ(targets(*container).size(), entries.size());
+    EXPECT_THAT(targets(*container, "gfx906:sramecc+:xnack-"), ElementsAre("gfx9-generic"));
+    EXPECT_THAT(targets(*container, "gfx90a:sramecc+:xnack-"), ElementsAre("gfx90a"));
+    EXPECT_THAT(targets(*container, "gfx1151"), ElementsAre("gfx11-generic"));
+    EXPECT_THAT(targets(*container, "gfx1030"), ElementsAre("gfx10-3-generic"));
+    EXPECT_THAT(targets(*container, "gfx908"), ElementsAre());
+  }
+}
+
 TEST(Container, WhatIsNoneSaysSo) {
   EXPECT_EQ(failure(bytesOf("")), "file: neither an ELF file nor an offload bundle");
   EXPECT_EQ(failure(bytesOf("#!/bin/sh\n")), "file: neither an ELF file nor an offload bundle");
