@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Usage: scripts/test.sh [CTEST ARGUMENTS...]
 #
-# Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds with
+# Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds, on Debian 12 with
 # warnings as errors, checks the formatting and runs all tests, two at a time. Extra arguments go to ctest, for example
 #   scripts/test.sh -R Result        tests whose name matches
 #   scripts/test.sh -j8              more at a time
@@ -18,7 +18,8 @@ esac
 runTests() { ctest --test-dir "$build" --output-on-failure --no-tests=error -j2 "$@"; }
 
 timed "packages" installPackages
-timed "formatting" "$root/scripts/format.sh" --check
+# One release of clang-format judges; its successors would not always agree.
+if [[ $(listPackages) == *clang-format-* ]]; then timed "formatting" "$root/scripts/format.sh" --check; fi
 timed "build" buildTargets
 timed "tests" runTests "$@"
 say "everything passed: $SECONDS s"

@@ -1,0 +1,125 @@
+#!/usr/bin/env bash
+# Usage: scripts/rocm.sh RELEASE [--no-build | --tarball FILE] [COMMAND [ARGUMENTS...]]
+#
+# Luthier on the ROCm of another release of Debian: trixie (13: ROCr 6.1.2), forky (14: 6.4.3) or experimental (sid with ROCm of experimental: 7.2.4). Makes a chroot of it in
+# build/rocm/RELEASE/root, installs what scripts/packages.txt has for it, builds the project there (build/rocm/RELEASE/build) and runs all its tests, or COMMAND with the
+# fresh `luthier` in PATH. Of all this, what exists is kept: a second run installs and builds nothing. Inside, the tree is where it is outside, /tmp is the same, and the current folder
+# stays if it is in one of the two. Needs root and debootstrap.
+#   --no-build      builds nothing: only the chroot and COMMAND
+#   --tarball FILE  nothing is built either: COMMAND finds the installation that scripts/package.sh wrote to FILE, for example on Debian 12
+# Examples:
+#   scripts/rocm.sh forky luthier run -- rocminfo
+#   scripts/rocm.sh experimental --tarball build/luthier-0.1.0.tar.gz luthier version
+#   scripts/rocm.sh trixie --no-build bash
+#
+# Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores), LUTHIER_ROCM_ROOT (a chroot that exists, instead of making one),
+# LUTHIER_ROCM_PACKAGES (further packages for it), LUTHIER_DEBIAN_MIRROR (default: http://deb.debian.org/debian).
+set -euo pipefail
+source "$(dirname "$0")/common.sh"
+
+case ${1:-} in
+-h | --help) printHelp && exit ;;
+trixie | forky | experimental) release=$1 && shift ;;
+'') die "which release? trixie, forky or experimental (see --help)" ;;
+*) die "unknown release '$1': trixie, forky or experimental (see --help)" ;;
+esac
+mode=build tarball=
+while [[ ${1:-} == -* ]]; do
+  case $1 in
+  -h | --help) printHelp && exit ;;
+  --no-build) mode=none && shift ;;
+  --tarball)
+    mode=tarball tarball=${2:-}
+    [[ -f $tarball ]] || die "--tarball: there is no file '$tarball' (scripts/package.sh writes one)"
+    tarball=$(realpath "$tarball")
+    shift 2
+    ;;
+  *) die "unknown option '$1' (see --help)" ;;
+  esac
+done
+if [[ $mode != build && $# == 0 ]]; then die "without a build there are no tests: which command? (see --help)"; fi
+
+((EUID == 0)) || die "run as root: a chroot is made and entered"
+folder=$build/rocm/$release
+mkdir -p "$folder"
+folder=$(realpath "$folder")
+chroot=${LUTHIER_ROCM_ROOT:-$folder/root}
+mirror=${LUTHIER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+# Sources whose packages are taken from experimental: ROCm's.
+rocmSources="aqlprofile hipblas hipblas-common hipcub hiprand rccl rocblas rocm-core rocm-hipamd rocm-llvm rocm-smi-lib rocprim rocprofiler-register rocr-runtime rocrand rocthrust"
+
+# Debian's keys: a chroot's own, once there is one, know the releases that came after this system.
+makeChroot() {
+  command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
+  local suite=$release scripts=/usr/share/debootstrap/scripts script
+  [[ $release == experimental ]] && suite=sid
+  script=$scripts/$suite
+  [[ -e $script ]] || script=$scripts/sid # what is the same for all releases of today
+  rm -rf "$chroot.new"
+  timed "debootstrap $suite" debootstrap --variant=minbase --include=ca-certificates "$suite" "$chroot.new" "$mirror" "$script" >&2
+  # It is for tests: no documentation, no recommendations, no waiting for the disk, and a mirror may be a snapshot of last month.
+  printf 'force-unsafe-io\npath-exclude=/usr/share/doc/*\npath-exclude=/usr/share/man/*\n' >"$chroot.new/etc/dpkg/dpkg.cfg.d/luthier"
+  printf 'APT::Install-Recommends "0";\nAcquire::Languages "none";\nAcquire::Check-Valid-Until "false";\n' >"$chroot.new/etc/apt/apt.conf.d/90luthier"
+  if [[ $release == experimental ]]; then
+    echo "deb $mirror experimental main" >"$chroot.new/etc/apt/sources.list.d/experimental.list"
+    printf 'Package: %s\nPin: release a=experimental\nPin-Priority: 700\n' "$(printf 'src:%s ' $rocmSources)" >"$chroot.new/etc/apt/preferences.d/rocm"
+  fi
+  mv "$chroot.new" "$chroot"
+}
+
+# inside COMMAND...: in the chroot, in a mount namespace of its own, so that nothing stays mounted.
+inside() {
+  unshare --mount bash -c '
+    set -e
+    chroot=$1 root=$2 here=$3
+    shift 3
+    mount --rbind /proc "$chroot/proc"
+    mount --bind /sys "$chroot/sys"
+    mount -o remount,bind,ro "$chroot/sys"
+    mount --rbind /dev "$chroot/dev"
+    mount --bind /tmp "$chroot/tmp"
+    mkdir -p "$chroot$root"
+    mount --rbind "$root" "$chroot$root"
+    [[ -e /etc/resolv.conf ]] && cat /etc/resolv.conf >"$chroot/etc/resolv.conf"
+    case $here/ in "$root"/* | /tmp/*) ;; *) here=/ ;; esac
+    exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" \
+    PATH="$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
+    LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="$folder/build" "$@"
+}
+
+installInside() {
+  local missing
+  # shellcheck disable=SC2046,SC2086
+  missing=$(comm -23 <(printf '%s\n' $(listPackages "$release") ${LUTHIER_ROCM_PACKAGES:-} | sort -u) \
+    <(inside dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u))
+  [[ $missing ]] || return 0
+  say "installing in $chroot:" $missing
+  inside apt-get update >&2
+  # shellcheck disable=SC2086
+  inside apt-get install -y $missing >&2
+  inside apt-get clean
+}
+
+path=
+[[ -d $chroot/usr ]] || makeChroot
+installInside
+case $mode in
+none) inside "$@" ;;
+tarball)
+  rm -rf "$folder/installed"
+  mkdir -p "$folder/installed"
+  tar -C "$folder/installed" --strip-components=1 -xf "$tarball"
+  path=$folder/installed/bin
+  inside "$@"
+  ;;
+build)
+  path=$folder/build/bin
+  if (($# == 0)); then
+    inside "$root/scripts/test.sh"
+  else
+    inside bash -c 'source "$1/scripts/common.sh" && buildVirtualGpu luthier_runtime tools >&2' build "$root"
+    inside "$@"
+  fi
+  ;;
+esac
