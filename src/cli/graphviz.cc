@@ -16,7 +16,7 @@ namespace luthier::cli {
 
 namespace {
 
-Result<void> writeGraph(int fd, const std::string &graph, const std::string &path) {
+Result<void> writeTo(int fd, const std::string &graph, const std::string &path) {
   if (const int error = writeAll(fd, graph))
     return makeErrorCode(error, "writing {}: {}", path, strerror(error));
   return {};
@@ -28,7 +28,7 @@ Result<void> draw(const std::string &graph, const std::string &path, const std::
   const int fd = mkstemp(temporary);
   if (fd < 0)
     return makeErrorCode(errno, "a temporary file for dot: {}", strerror(errno));
-  Result<void> written = writeGraph(fd, graph, temporary);
+  Result<void> written = writeTo(fd, graph, temporary);
   close(fd);
   std::string type = "-T" + format, output = path;
   char program[] = "dot", toFile[] = "-o";
@@ -78,7 +78,7 @@ Result<void> writeGraph(const std::string &graph, const std::string &path) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0)
     return makeErrorCode(errno, "{}: {}", path, strerror(errno));
-  Result<void> written = writeGraph(fd, graph, path);
+  Result<void> written = writeTo(fd, graph, path);
   if (close(fd) < 0 && written)
     return makeErrorCode(errno, "{}: {}", path, strerror(errno));
   return written;

@@ -28,7 +28,7 @@ using mem_trace::Reader;
 using mem_trace::Record;
 using mem_trace::Site;
 
-std::string_view nameOf(Access access) {
+std::string_view accessName(Access access) {
   return access == Access::Load ? "load" : access == Access::Store ? "store" : "atomic";
 }
 
@@ -49,7 +49,7 @@ public:
     const Site &site = reader.sites().at(record.site);
     std::string line = fmt::format("{}", record.launch);
     report::appendCsvField(line, reader.kernels().at(site.kernel).name, false);
-    line += fmt::format(",{},{:#x},{},{},{},{:#x},", objectOf(site), addressOf(site), nameOf(site.access),
+    line += fmt::format(",{},{:#x},{},{},{},{:#x},", objectOf(site), addressOf(site), accessName(site.access),
                         spaceOf(site), site.bytes, record.lanes);
     bool first = true;
     forEachLane(record, [&](unsigned lane) {
@@ -76,7 +76,7 @@ public:
       started_ = true;
     }
     return text + fmt::format("  {:>8x}  {:6} {:8} {:>2} bytes  lanes {:016x}  {}  ; {}\n", addressOf(site),
-                              nameOf(site.access), spaceOf(site), site.bytes, record.lanes, addresses(record),
+                              accessName(site.access), spaceOf(site), site.bytes, record.lanes, addresses(record),
                               site.text);
   }
   std::string end(const Reader &reader) {
@@ -129,7 +129,7 @@ public:
       text += fmt::format("{}", key.first);
       report::appendCsvField(text, reader.kernels().at(site.kernel).symbol, false);
       text += fmt::format(",{},{:#x},{},{},{},{:d},{},{},{:#018x},{:#018x}", objectOf(site), addressOf(site),
-                          nameOf(site.access), spaceOf(site), site.bytes, site.second, sum.executed, sum.lanes,
+                          accessName(site.access), spaceOf(site), site.bytes, site.second, sum.executed, sum.lanes,
                           sum.masks, sum.addresses);
       report::appendCsvField(text, site.text, false);
       text += "\n";
