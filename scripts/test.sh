@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: scripts/test.sh [CTEST ARGUMENTS...]
 #
-# Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds, on Debian 12 with
-# warnings as errors, checks the formatting and runs all tests, two at a time. Extra arguments go to ctest, for example
+# Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds, on
+# Debian 12 with warnings as errors, checks the formatting, runs clang-tidy over all sources, and all tests, two at a time. Extra
+# arguments go to ctest, for example
 #   scripts/test.sh -R Result        tests whose name matches
 #   scripts/test.sh -j8              more at a time
 # A second run installs and builds nothing.
@@ -18,8 +19,10 @@ esac
 runTests() { ctest --test-dir "$build" --output-on-failure --no-tests=error -j2 "$@"; }
 
 timed "packages" installPackages
-# One release of clang-format judges; its successors would not always agree.
-if [[ $(listPackages) == *clang-format-* ]]; then timed "formatting" "$root/scripts/format.sh" --check; fi
+# One release of clang-format and clang-tidy judges; their successors would not always agree.
+judged() { [[ $(listPackages) == *clang-format-* ]]; }
+if judged; then timed "formatting" "$root/scripts/format.sh" --check; fi
 timed "build" buildTargets
+if judged; then timed "clang-tidy" "$root/scripts/tidy.py"; fi
 timed "tests" runTests "$@"
 say "everything passed: $SECONDS s"
