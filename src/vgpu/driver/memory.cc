@@ -320,17 +320,18 @@ void MemoryManager::take(Object &object, DeviceMask devices) {
   takeUserPages(object, devices);
 }
 
-// A page of the application may belong to several buffers; it goes with the last of them.
+// A page may belong to several buffers, the application's and ours; it goes with the last of them.
 void MemoryManager::takeUserPages(const Object &object, DeviceMask devices) {
   const uint64_t begin = object.hostAddress, end = begin + object.buffer->size;
   for (uint32_t gpu = 0; gpu < gpuBytes_.size(); ++gpu) {
     if (!(devices & bit(gpu)))
       continue;
     std::vector<std::pair<uint64_t, uint64_t>> kept;
-    for (const auto &[handle, other] : objects_)
-      if (&other != &object && other.isUser() && (other.mapped & bit(gpu)) && other.hostAddress < end &&
-          begin < other.hostAddress + other.buffer->size)
-        kept.emplace_back(other.hostAddress, other.hostAddress + other.buffer->size);
+    for (const auto &[handle, other] : objects_) {
+      const uint64_t first = other.isUser() ? other.hostAddress : other.address;
+      if (&other != &object && (other.mapped & bit(gpu)) && first < end && begin < first + other.buffer->size)
+        kept.emplace_back(first, first + other.buffer->size);
+    }
     std::ranges::sort(kept);
     uint64_t at = begin;
     for (auto [first, last] : kept) {
