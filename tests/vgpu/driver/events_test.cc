@@ -3,63 +3,82 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <initializer_list>
 #include <thread>
 #include <vector>
 
 namespace luthier::vgpu {
 namespace {
 
+using kfd::WaitResult;
+
 struct Events : testing::Test {
   std::vector<uint64_t> mailboxes = std::vector<uint64_t>(EventTable::kMaxSignalEvents);
   EventTable table{mailboxes.data()};
 
-  HsaEvent *make(bool manualReset = false, bool set = false, HSA_EVENTTYPE type = HSA_EVENTTYPE_SIGNAL) {
-    HsaEventDescriptor descriptor{};
-    descriptor.EventType = type;
-    HsaEvent *event = nullptr;
-    EXPECT_EQ(table.create(descriptor, manualReset, set, &event), HSAKMT_STATUS_SUCCESS);
-    return event;
+  uint32_t make(bool autoReset = true, kfd::EventType type = kfd::EventType::Signal) {
+    uint32_t id = 0;
+    EXPECT_EQ(table.create(static_cast<uint32_t>(type), autoReset, id), 0);
+    return id;
   }
-  HSAKMT_STATUS wait(HsaEvent *event, uint32_t milliseconds) {
-    return table.wait(std::span<HsaEvent *const>(&event, 1), true, milliseconds);
+  static std::vector<kfd::EventData> list(std::initializer_list<uint32_t> ids, uint64_t age = 0) {
+    std::vector<kfd::EventData> events(ids.size());
+    size_t n = 0;
+    for (const uint32_t id : ids) {
+      events[n].eventId = id;
+      events[n++].signal.lastAge = age;
+    }
+    return events;
   }
+  WaitResult wait(std::vector<kfd::EventData> &events, bool all, uint32_t milliseconds) {
+    WaitResult result = WaitResult::Failed;
+    EXPECT_EQ(table.wait(events, all, milliseconds, result), 0);
+    return result;
+  }
+  WaitResult wait(std::initializer_list<uint32_t> ids, bool all, uint32_t milliseconds) {
+    auto events = list(ids);
+    return wait(events, all, milliseconds);
+  }
+  WaitResult wait(uint32_t event, uint32_t milliseconds) { return wait({event}, true, milliseconds); }
 };
 
 TEST_F(Events, autoResetIsConsumedByOneWait) {
-  HsaEvent *event = make(false, true);
-  EXPECT_EQ(wait(event, 0), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(wait(event, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  const uint32_t event = make();
+  EXPECT_EQ(table.set(event), 0);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete);
+  EXPECT_EQ(wait(event, 0), WaitResult::Timeout);
 }
 
 TEST_F(Events, manualResetStaysSetUntilReset) {
-  HsaEvent *event = make(true);
+  const uint32_t event = make(false);
   table.set(event);
-  EXPECT_EQ(wait(event, 0), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(wait(event, 0), HSAKMT_STATUS_SUCCESS);
-  table.reset(event);
-  EXPECT_EQ(wait(event, 1), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete);
+  EXPECT_EQ(table.reset(event), 0);
+  EXPECT_EQ(wait(event, 1), WaitResult::Timeout);
 }
 
 TEST_F(Events, timeoutTakesItsTime) {
-  HsaEvent *event = make();
+  const uint32_t event = make();
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(wait(event, 30), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(wait(event, 30), WaitResult::Timeout);
   EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(29));
 }
 
 TEST_F(Events, settingReleasesEveryWaiterAndThenIsNotSet) {
-  HsaEvent *event = make();
+  const uint32_t event = make();
   std::atomic<int> released = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
-      if (wait(event, HSA_EVENTTIMEOUT_INFINITE) == HSAKMT_STATUS_SUCCESS)
+      if (wait(event, kfd::kWaitForever) == WaitResult::Complete)
         ++released;
     });
   // A thread that is not waiting yet finds the event unset, so set it until all are through.
   while (released < 3) {
-    table.signal(event->EventId);
+    table.signal(event);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   for (std::thread &thread : threads)
@@ -67,76 +86,77 @@ TEST_F(Events, settingReleasesEveryWaiterAndThenIsNotSet) {
 }
 
 TEST_F(Events, waitForAnyAndForAll) {
-  HsaEvent *events[] = {make(), make(), make()};
-  table.set(events[1]);
-  EXPECT_EQ(table.wait(events, true, 1), HSAKMT_STATUS_WAIT_TIMEOUT);
-  EXPECT_EQ(table.wait(events, false, 0), HSAKMT_STATUS_SUCCESS);
-  for (HsaEvent *event : events)
+  const uint32_t a = make(), b = make(), c = make();
+  table.set(b);
+  EXPECT_EQ(wait({a, b, c}, true, 1), WaitResult::Timeout);
+  EXPECT_EQ(wait({a, b, c}, false, 0), WaitResult::Complete);
+  for (const uint32_t event : {a, b, c})
     table.set(event);
-  EXPECT_EQ(table.wait(events, true, 0), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(table.wait(events, false, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
+  EXPECT_EQ(wait({a, b, c}, true, 0), WaitResult::Complete);
+  EXPECT_EQ(wait({a, b, c}, false, 0), WaitResult::Timeout);
 }
 
 TEST_F(Events, destroyReleasesWaiters) {
-  HsaEvent *event = make();
-  HsaEvent *other = make();
+  const uint32_t event = make(), other = make();
   std::thread destroyer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     table.destroy(event);
   });
-  HsaEvent *events[] = {other, event};
-  EXPECT_EQ(table.wait(events, false, 5000), HSAKMT_STATUS_ERROR);
+  auto events = list({other, event});
+  WaitResult result = WaitResult::Complete;
+  EXPECT_EQ(table.wait(events, false, 5000, result), EIO);
+  EXPECT_EQ(result, WaitResult::Failed);
   destroyer.join();
 }
 
 TEST_F(Events, idsAreUsedAgainAndRunOut) {
-  HsaEvent *first = make();
-  const uint32_t id = first->EventId;
+  const uint32_t id = make();
   EXPECT_NE(id, 0u);
-  table.destroy(first);
-  EXPECT_EQ(make()->EventId, id);
-  HsaEventDescriptor descriptor{};
-  HsaEvent *event = nullptr;
-  uint32_t made = 1;
-  while (table.create(descriptor, false, false, &event) == HSAKMT_STATUS_SUCCESS)
+  EXPECT_EQ(table.destroy(id), 0);
+  EXPECT_EQ(table.destroy(id), EINVAL);
+  EXPECT_EQ(make(), id);
+  uint32_t made = 1, more = 0;
+  int error;
+  while ((error = table.create(0, true, more)) == 0)
     ++made;
+  EXPECT_EQ(error, ENOSPC);
   EXPECT_EQ(made, EventTable::kMaxSignalEvents - 1);
 }
 
 TEST_F(Events, interruptFindsEventByMailbox) {
-  std::vector<HsaEvent *> events;
+  std::vector<uint32_t> events;
   for (int i = 0; i < 600; ++i)
     events.push_back(make());
-  HsaEvent *meant = events[500];
-  HsaEvent *sameLowBits = events[500 - 256];
-  ASSERT_EQ(meant->EventId & 0xff, sameLowBits->EventId & 0xff);
-  *reinterpret_cast<uint64_t *>(meant->EventData.HWData2) = meant->EventId;
-  table.interrupt(meant->EventId & 0xff);
-  EXPECT_EQ(wait(sameLowBits, 0), HSAKMT_STATUS_WAIT_TIMEOUT);
-  EXPECT_EQ(wait(meant, 0), HSAKMT_STATUS_SUCCESS);
-  table.interrupt(meant->EventId & 0xff); // no mailbox: better one too many
-  EXPECT_EQ(wait(meant, 0), HSAKMT_STATUS_SUCCESS);
-  EXPECT_EQ(wait(sameLowBits, 0), HSAKMT_STATUS_SUCCESS);
+  const uint32_t meant = events[500], sameLowBits = events[500 - 256];
+  ASSERT_EQ(meant & 0xff, sameLowBits & 0xff);
+  mailboxes[meant] = meant;
+  table.interrupt(meant & 0xff);
+  EXPECT_EQ(wait(sameLowBits, 0), WaitResult::Timeout);
+  EXPECT_EQ(wait(meant, 0), WaitResult::Complete);
+  table.interrupt(meant & 0xff); // no mailbox: better one too many
+  EXPECT_EQ(wait(meant, 0), WaitResult::Complete);
+  EXPECT_EQ(wait(sameLowBits, 0), WaitResult::Complete);
 }
 
 TEST_F(Events, memoryFaultFillsTheEvent) {
   EXPECT_FALSE(table.raiseMemoryFault({1, 0x1000, true, false}));
-  HsaEvent *event = make(false, false, HSA_EVENTTYPE_MEMORY);
-  HsaEvent *signal = make();
-  EXPECT_EQ(event->EventData.HWData2, 0u);
+  const uint32_t event = make(true, kfd::EventType::Memory), signal = make();
+  EXPECT_GE(event, EventTable::kMaxSignalEvents); // no mailbox
   EXPECT_TRUE(table.raiseMemoryFault({2, 0xabc000, true, false}));
-  HsaEvent *events[] = {signal, event};
-  EXPECT_EQ(table.wait(events, false, 1000), HSAKMT_STATUS_SUCCESS);
-  const HsaMemoryAccessFault &fault = event->EventData.EventData.MemoryAccessFault;
-  EXPECT_EQ(fault.NodeId, 2u);
-  EXPECT_EQ(fault.VirtualAddress, 0xabc000u);
-  EXPECT_EQ(fault.Failure.NotPresent, 1u);
-  EXPECT_EQ(fault.Flags, HSA_EVENTID_MEMORY_FATAL_PROCESS);
+  auto events = list({signal, event});
+  EXPECT_EQ(wait(events, false, 1000), WaitResult::Complete);
+  EXPECT_EQ(events[1].memory.gpuId, 2u);
+  EXPECT_EQ(events[1].memory.address, 0xabc000u);
+  EXPECT_EQ(events[1].memory.notPresent, 1u);
+  EXPECT_EQ(events[1].memory.readOnly, 0u);
+  EXPECT_EQ(events[1].memory.errorType, 0u);
 }
 
 TEST_F(Events, systemEventsCannotBeSetByTheApplication) {
-  EXPECT_EQ(table.set(make(false, false, HSA_EVENTTYPE_MEMORY)), HSAKMT_STATUS_ERROR);
-  EXPECT_EQ(table.set(nullptr), HSAKMT_STATUS_INVALID_HANDLE);
+  const uint32_t event = make(true, kfd::EventType::Memory);
+  EXPECT_EQ(table.set(event), EINVAL);
+  EXPECT_EQ(table.reset(event), EINVAL);
+  EXPECT_EQ(table.set(12345), EINVAL);
 }
 
 } // namespace

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "vgpu/device.h"
+#include "vgpu/driver/memory.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/aql.h"
 #include "vgpu/queue/doorbell.h"
 #include "vgpu/queue/host.h"
-#include "vgpu/driver/memory.h"
 #include "vgpu/wave/scheduler.h"
 
 #include <gtest/gtest.h>
@@ -16,6 +16,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <sys/mman.h>
 #include <thread>
 #include <vector>
 
@@ -77,12 +78,17 @@ struct QueueTest : testing::Test {
   }
 
   template <typename T> T *make(size_t count = 1) {
-    HsaMemFlags flags{};
-    flags.ui32.HostAccess = 1;
-    void *address = nullptr;
     const uint64_t size = (count * sizeof(T) + 4095) & ~4095ull;
-    EXPECT_EQ(memory.allocate(0, size, flags, &address), HSAKMT_STATUS_SUCCESS);
-    EXPECT_EQ(memory.mapToAll(address, size, nullptr), HSAKMT_STATUS_SUCCESS);
+    // With a page in front and one behind that nobody has.
+    void *reserved = mmap(nullptr, size + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    EXPECT_NE(reserved, MAP_FAILED);
+    void *address = static_cast<char *>(reserved) + 4096;
+    uint64_t handle = 0, mmapOffset = 0;
+    EXPECT_EQ(memory.allocate(0, reinterpret_cast<uint64_t>(address), size, kfd::memory::kGtt, 0, handle, mmapOffset),
+              0);
+    const uint32_t gpu = 0;
+    uint32_t done = 0;
+    EXPECT_EQ(memory.map(handle, {&gpu, 1}, done), 0);
     return static_cast<T *>(address);
   }
 
