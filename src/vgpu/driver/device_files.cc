@@ -48,6 +48,8 @@ uint32_t renderMinor(uint32_t index) { return LUTHIER_VGPU_FIRST_RENDER_MINOR + 
 DeviceFiles::DeviceFiles(uint32_t gpus, const std::filesystem::path &root)
     : gpus_(gpus), cards_(freeCards(gpus, root)), files_(std::make_unique<File[]>(gpus + 1)) {
   assert(cards_.size() == gpus);
+  for (uint32_t n = 0; n <= gpus_; ++n)
+    make(static_cast<LuthierVgpuFile>(n)); // if it fails, opening it will try again and say so
 }
 
 DeviceFiles::~DeviceFiles() {
@@ -56,24 +58,36 @@ DeviceFiles::~DeviceFiles() {
       ::close(files_[n].descriptor);
 }
 
-int DeviceFiles::ensure(LuthierVgpuFile number) {
-  std::lock_guard lock(mutex_);
+int DeviceFiles::make(LuthierVgpuFile number) {
   File &file = files_[static_cast<uint32_t>(number)];
-  struct stat status;
-  if (file.descriptor >= 0 && ::fstat(file.descriptor, &status) == 0 && status.st_dev == file.device &&
-      status.st_ino == file.inode)
-    return file.descriptor;
   const std::string name = number == kKfd ? "luthier-kfd" : fmt::format("luthier-renderD{}", renderMinor(number - 1));
   const int made = ::memfd_create(name.c_str(), MFD_CLOEXEC);
   if (made < 0)
     return -1;
-  file.descriptor = moveUp(made);
-  if (::fstat(file.descriptor, &status) != 0)
+  const int descriptor = moveUp(made);
+  struct stat status;
+  if (::fstat(descriptor, &status) != 0)
     return -1;
   file.inode = 0; // never a mixture of two files
   file.device = status.st_dev;
   file.inode = status.st_ino;
-  return file.descriptor;
+  file.descriptor = descriptor;
+  return descriptor;
+}
+
+int DeviceFiles::ensure(LuthierVgpuFile number) {
+  const File &file = files_[static_cast<uint32_t>(number)];
+  const auto isOurs = [&](int descriptor) {
+    struct stat status;
+    return descriptor >= 0 && ::fstat(descriptor, &status) == 0 && status.st_dev == file.device &&
+           status.st_ino == file.inode;
+  };
+  if (const int descriptor = file.descriptor; isOurs(descriptor))
+    return descriptor;
+  std::lock_guard lock(mutex_);
+  if (const int descriptor = file.descriptor; isOurs(descriptor))
+    return descriptor;
+  return make(number);
 }
 
 int DeviceFiles::open(LuthierVgpuFile file, int flags) {

@@ -46,14 +46,16 @@ public:
 
 private:
   struct File {
-    int descriptor = -1;
+    std::atomic<int> descriptor = -1;
     std::atomic<dev_t> device = 0;
-    std::atomic<ino_t> inode = 0; ///< 0: never opened
+    std::atomic<ino_t> inode = 0; ///< 0: there is none
   };
-  /// Makes the file behind it if there is none yet, or if the application has closed our descriptor.
+  int make(LuthierVgpuFile file);
+  /// Our descriptor of it. The application may have closed the one that was made first, and opened something else that
+  /// has its number now.
   int ensure(LuthierVgpuFile file);
 
-  std::mutex mutex_; ///< over making files
+  std::mutex mutex_; ///< over making files; not needed to open them, so that a child of fork never waits for it
   uint32_t gpus_;
   std::vector<uint32_t> cards_; ///< numbers of primary nodes
   std::unique_ptr<File[]> files_;
