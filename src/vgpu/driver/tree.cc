@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -259,17 +260,23 @@ Result<std::filesystem::path> placeInCache(const TreeContents &contents, const s
   if (failed)
     return makeError("{}: {}", cache.string(), failed.message());
   const std::filesystem::path folder = parent / ("vgpu-" + digestOf(contents));
-  if (::access(folder.c_str(), F_OK) != 0) {
+  Result<void> whole = verify(contents, folder);
+  if (!whole) {
     const std::filesystem::path made = LUTHIER_TRY(makeTemporary(parent / "vgpu-new-XXXXXX"));
-    const Result<void> written = write(contents, made);
-    // Whoever is first wins; the others have made the same.
-    if (!written || ::rename(made.c_str(), folder.c_str()) != 0)
+    if (const Result<void> written = write(contents, made); !written) {
       removeFolder(made);
-    if (!written)
       return written.error();
+    }
+    if (::rename(made.c_str(), folder.c_str()) != 0) {
+      // Another process was first, unless what is there is damaged. Other processes may use it: never is there none.
+      if (!verify(contents, folder))
+        ::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE);
+      removeFolder(made);
+    }
     removeStale(parent);
+    whole = verify(contents, folder);
   }
-  if (const Result<void> whole = verify(contents, folder); !whole)
+  if (!whole)
     return makeError("{}: {}", folder.string(), whole.error().message());
   ::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0); // in use
   return folder;

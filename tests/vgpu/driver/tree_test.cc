@@ -218,12 +218,21 @@ TEST_F(WithoutCache, eachProcessHasItsOwn) {
   expectOwnFolder(cache);
 }
 
-TEST_F(WithoutCache, oneThatWasChangedIsNotUsed) {
-  const fs::path kept = place();
-  fs::remove(kept / "sys/module/amdgpu/initstate");
-  expectOwnFolder(cache);
-  std::ofstream(kept / "sys/module/amdgpu/initstate") << "coming\n";
-  expectOwnFolder(cache);
+// By a crash of the machine, for one.
+TEST_F(Tree, damagedOneIsMadeAnew) {
+  const fs::path kept = place(), file = kept / "sys/module/amdgpu/initstate";
+  fs::remove(file);
+  EXPECT_EQ(place(), kept);
+  EXPECT_EQ(textOf(file), "live\n");
+  fs::remove(file);
+  std::ofstream(file) << "";
+  EXPECT_EQ(place(), kept);
+  EXPECT_EQ(textOf(file), "live\n");
+  fs::remove(kept / "sys/class/kfd/kfd");
+  fs::create_symlink("elsewhere", kept / "sys/class/kfd/kfd");
+  EXPECT_EQ(place(), kept);
+  EXPECT_EQ(fs::read_symlink(kept / "sys/class/kfd/kfd"), "../../devices/virtual/kfd/kfd");
+  EXPECT_EQ(filesIn(cache), 1u);
 }
 
 } // namespace
