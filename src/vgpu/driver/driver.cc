@@ -74,12 +74,10 @@ Result<std::vector<DeviceConfig>> configuredGpus() {
     return makeError("{} asks for {} GPUs; there can be {}", kGpusVariable, names.size(), kMaxDevices);
   std::vector<DeviceConfig> gpus;
   for (const std::string &name : names) {
-    DeviceConfig config;
     const Result<const isa::Target *> target = isa::findVirtualTarget(name);
     if (!target)
       return makeError("{}: {}", kGpusVariable, target.error().message());
-    config.target = *target;
-    gpus.push_back(config);
+    gpus.push_back(deviceConfig(**target));
   }
   return gpus;
 }
