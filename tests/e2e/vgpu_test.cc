@@ -41,6 +41,13 @@ TEST(VirtualGpu, TwoGpusAreTwoAgents) {
   EXPECT_THAT(outcome.output, Not(HasSubstr("Agent 4")));
 }
 
+// A script of ROCm's that reads the files itself.
+TEST(VirtualGpu, AgentEnumeratorReadsTheTopology) {
+  const Outcome outcome = luthierRun({"--gpu", "gfx90a,gfx90a"}, {"rocm_agent_enumerator"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, testing::EndsWith("gfx90a\ngfx90a\n"));
+}
+
 TEST(VirtualGpu, OutOfBoundsAccessEndsAsOnHardware) {
   const Outcome outcome = luthierRun(kOneGpu, {sampleProgram("memory_fault")});
   EXPECT_EQ(outcome.signal, SIGABRT) << outcome.output;
