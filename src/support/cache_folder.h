@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-struct stat;
+#include <sys/stat.h>
 
 namespace luthier {
 
