@@ -27,6 +27,8 @@ struct EventTable::Waiter {
   std::vector<Entry> entries;
 
   bool satisfied(bool all) const {
+    if (std::ranges::any_of(entries, &Entry::destroyed))
+      return true; // what is not there any more cannot be waited for
     auto isActivated = [](const Entry &entry) { return entry.activated; };
     return all ? std::ranges::all_of(entries, isActivated) : std::ranges::any_of(entries, isActivated);
   }
@@ -97,7 +99,6 @@ int EventTable::destroy(uint32_t id) {
       if (entry.event == event) {
         entry.event = nullptr;
         entry.destroyed = true;
-        entry.activated = true;
       }
     waiter->wake.notify_one();
   }
