@@ -219,8 +219,6 @@ uint64_t MemoryManager::adopt(std::shared_ptr<Buffer> buffer, uint64_t address) 
 }
 
 int MemoryManager::release(uint64_t handle) {
-  if (onFree)
-    onFree(handle);
   std::shared_ptr<Buffer> last; // let go without the lock
   {
     std::lock_guard lock(mutex_);
@@ -234,6 +232,8 @@ int MemoryManager::release(uint64_t handle) {
     byAddress_.erase(std::find_if(first, end, [&](const auto &entry) { return entry.second == handle; }));
     objects_.erase(found);
   }
+  if (onFree)
+    onFree(handle);
   return 0;
 }
 

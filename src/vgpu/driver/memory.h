@@ -84,7 +84,7 @@ public:
   std::function<void(uint64_t begin, uint64_t size)> onGone;
   /// Called before GPUs find a buffer at these addresses, with the lock held.
   std::function<void(uint64_t begin, uint64_t size)> onGiven;
-  /// Called before a buffer with this handle is freed, without locks held.
+  /// Called when this handle is no longer known, before its buffer goes, without locks held.
   std::function<void(uint64_t handle)> onFree;
 
   // 0 or an errno value, unless said otherwise. Handles are those of KFD; addresses may be 0, for memory without one.
@@ -130,7 +130,7 @@ private:
     uint64_t address = 0;     ///< the GPU's; 0: none
     uint64_t hostAddress = 0; ///< of user memory
     DeviceMask mapped = 0;
-    bool visible = false;     ///< the host has it mapped at its address
+    bool visible = false; ///< the host has it mapped at its address
     bool isUser() const { return hostAddress != 0; }
   };
   /// Made by mapPart.
@@ -166,13 +166,13 @@ private:
   const std::vector<uint64_t> gpuBytes_;
   std::mutex mutex_;
   std::shared_ptr<BackingFile> file_;
-  std::map<uint64_t, Object> objects_;                              ///< by handle
-  std::multimap<uint64_t, uint64_t> byAddress_;                     ///< handles by the GPU's address
-  std::map<uint64_t, std::weak_ptr<Buffer>> byOffset_;              ///< by mmapOffset
-  std::map<uint64_t, Part> parts_;                                  ///< by address
+  std::map<uint64_t, Object> objects_;                                        ///< by handle
+  std::multimap<uint64_t, uint64_t> byAddress_;                               ///< handles by the GPU's address
+  std::map<uint64_t, std::weak_ptr<Buffer>> byOffset_;                        ///< by mmapOffset
+  std::map<uint64_t, Part> parts_;                                            ///< by address
   std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<Buffer>> provided_; ///< by GPU and kind
   std::map<std::pair<uint32_t, uint32_t>, Foreign> foreign_;                  ///< by process and descriptor
-  std::vector<uint64_t> used_;                                      ///< by GPU; the host's is last
+  std::vector<uint64_t> used_;                                                ///< by GPU; the host's is last
   uint32_t nextHandle_ = 1;
   uint64_t nextForeignOffset_;
 };
