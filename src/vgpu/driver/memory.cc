@@ -34,6 +34,16 @@ bool rangeLock(int fd, int command, short type, uint64_t offset, uint64_t size, 
   return fcntl(fd, command, &lock) == 0;
 }
 
+/// Whether the host has something at all of these pages.
+bool hostHas(uint64_t begin, uint64_t size) {
+  constexpr uint64_t kAtOnce = 4096;
+  unsigned char resident[kAtOnce];
+  for (uint64_t at = begin; at < begin + size; at += kAtOnce * kPage)
+    if (mincore(reinterpret_cast<void *>(at), std::min(begin + size - at, kAtOnce * kPage), resident) != 0)
+      return false;
+  return true;
+}
+
 } // namespace
 
 std::shared_ptr<BackingFile> BackingFile::create() {
@@ -185,6 +195,8 @@ int MemoryManager::allocate(uint32_t gpu, uint64_t address, uint64_t size, uint3
     if (hostAddress == 0 || hostAddress % kPage != 0 || hostAddress >= AddressSpace::kEnd ||
         size > AddressSpace::kEnd - hostAddress)
       return EINVAL;
+    if (!hostHas(hostAddress, size))
+      return EFAULT;
     object.hostAddress = hostAddress;
     object.buffer = std::make_shared<Buffer>();
     object.buffer->gpu = gpu;
