@@ -491,6 +491,12 @@ int MemoryManager::mapPart(const std::shared_ptr<Buffer> &buffer, uint64_t offse
       size > AddressSpace::kEnd - address || offset > buffer->size || size > alignUp(buffer->size, kPage) - offset)
     return EINVAL;
   std::lock_guard lock(mutex_);
+  const auto next = parts_.upper_bound(address);
+  if (next != parts_.end() && next->first < address + size)
+    return EINVAL;
+  if (next != parts_.begin())
+    if (const auto &[before, other] = *std::prev(next); before != address && before + other.size > address)
+      return EINVAL;
   Part &part = parts_[address];
   if (part.devices && (part.buffer != buffer || part.size != size || part.offset != offset))
     return EINVAL;
