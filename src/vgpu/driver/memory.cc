@@ -96,14 +96,34 @@ bool BackingFile::hold(uint64_t offset, uint64_t size) const {
   return rangeLock(fd_, F_OFD_SETLK, F_RDLCK, offset, size, lock);
 }
 
-bool BackingFile::discard(uint64_t offset, uint64_t size) {
+void BackingFile::letGo(uint64_t offset, uint64_t size) const {
+  struct flock lock;
+  rangeLock(fd_, F_OFD_SETLK, F_UNLCK, offset, size, lock);
+}
+
+// By locks on bytes that are not in the file.
+void BackingFile::announce(uint64_t offset, uint64_t size, bool there) const {
+  struct flock lock;
+  rangeLock(fd_, F_OFD_SETLK, there ? F_RDLCK : F_UNLCK, kFileBytes + offset, size, lock);
+}
+
+bool BackingFile::announced(uint64_t offset, uint64_t size) const {
+  struct flock lock;
+  if (!rangeLock(fd_, F_OFD_GETLK, F_WRLCK, kFileBytes + offset, size, lock) || lock.l_type == F_UNLCK)
+    return false;
+  const auto first = static_cast<uint64_t>(lock.l_start), length = static_cast<uint64_t>(lock.l_len);
+  return first <= kFileBytes + offset && kFileBytes + offset + size <= first + length;
+}
+
+bool BackingFile::discard(uint64_t offset, uint64_t size, bool again) {
   struct flock lock;
   if (!rangeLock(fd_, F_OFD_GETLK, F_WRLCK, offset, size, lock) || lock.l_type != F_UNLCK)
     return false;
   if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                 static_cast<off_t>(size)) != 0)
     return false;
-  free_.emplace(alignUp(size, kPage), offset);
+  if (again)
+    free_.emplace(alignUp(size, kPage), offset);
   return true;
 }
 
@@ -169,10 +189,15 @@ void MemoryManager::destroy(const Buffer &buffer) {
     return;
   std::lock_guard lock(mutex_);
   byOffset_.erase(buffer.mmapOffset);
-  if (buffer.foreign)
+  if (buffer.foreign) {
+    buffer.file->letGo(buffer.fileOffset, buffer.size);
     return;
+  }
   usedBy(buffer) -= buffer.size;
-  if (!buffer.file->discard(buffer.fileOffset, buffer.size) && !buffer.shared)
+  // Handles of what was shared may outlive it, and must not find something else.
+  if (buffer.shared)
+    buffer.file->announce(buffer.fileOffset, buffer.size, false);
+  if (!buffer.file->discard(buffer.fileOffset, buffer.size, !buffer.shared) && !buffer.shared)
     log::error("vgpu: {} bytes of freed memory were not given back: {}", buffer.size, std::strerror(errno));
 }
 
@@ -441,6 +466,7 @@ void MemoryManager::provide(uint32_t gpu, uint32_t kind, const Internal &memory,
 
 SharedBuffer MemoryManager::share(Buffer &buffer) const {
   buffer.shared = true;
+  buffer.file->announce(buffer.fileOffset, buffer.size, true);
   SharedBuffer shared;
   shared.pid = static_cast<uint32_t>(getpid());
   shared.fd = static_cast<uint32_t>(buffer.file->fd());
@@ -455,9 +481,10 @@ std::shared_ptr<Buffer> MemoryManager::find(const SharedBuffer &shared, uint32_t
   std::lock_guard lock(mutex_);
   if (shared.pid == static_cast<uint32_t>(getpid()) && file_ && shared.fd == static_cast<uint32_t>(file_->fd())) {
     buffer = byOffset(shared.offset);
-    if (!buffer)
-      errno = ENOENT;
-    return buffer;
+    if (buffer && buffer->fileOffset == shared.offset)
+      return buffer;
+    errno = ENOENT;
+    return nullptr;
   }
   Foreign &owner = foreign_[{shared.pid, shared.fd}];
   buffer = owner.buffers[shared.offset].lock();
@@ -470,6 +497,11 @@ std::shared_ptr<Buffer> MemoryManager::find(const SharedBuffer &shared, uint32_t
   }
   if (!file || !file->hold(shared.offset, shared.size))
     return nullptr;
+  if (!file->announced(shared.offset, shared.size)) {
+    file->letGo(shared.offset, shared.size);
+    errno = ENOENT;
+    return nullptr;
+  }
   const uint64_t mmapOffset = nextForeignOffset_;
   nextForeignOffset_ += alignUp(shared.size, kPage);
   buffer = newBuffer();

@@ -37,10 +37,16 @@ public:
   int fd() const { return fd_; }
   /// A range of zeros that nobody else has.
   std::optional<uint64_t> reserve(uint64_t size, uint64_t alignment);
-  /// Gives pages back, unless another process has said that it uses them; they read as zeros then.
-  bool discard(uint64_t offset, uint64_t size);
-  /// Keeps the other process, whose file this is, from discarding them as long as this one runs.
+  /// Gives pages back, unless another process has said that it uses them; they read as zeros then. `again`: the range
+  /// may be reserved once more.
+  bool discard(uint64_t offset, uint64_t size, bool again);
+  /// Keeps the other process, whose file this is, from discarding them until they are let go.
   bool hold(uint64_t offset, uint64_t size) const;
+  void letGo(uint64_t offset, uint64_t size) const;
+  /// Says to other processes that there is a buffer in this range, and that there no longer is.
+  void announce(uint64_t offset, uint64_t size, bool there) const;
+  /// What the other process, whose file this is, has announced.
+  bool announced(uint64_t offset, uint64_t size) const;
 
 private:
   explicit BackingFile(int fd) : fd_(fd) {}
