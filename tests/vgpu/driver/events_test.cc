@@ -159,5 +159,94 @@ TEST_F(Events, systemEventsCannotBeSetByTheApplication) {
   EXPECT_EQ(table.set(12345), EINVAL);
 }
 
+// Each setting makes an event a year older; whoever knows its age does not miss one.
+TEST_F(Events, agesTellWhatWasMissed) {
+  const uint32_t event = make();
+  auto events = list({event}, 1);
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Timeout); // never set
+  EXPECT_EQ(events[0].signal.lastAge, 1u);
+  table.set(event);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete); // somebody else consumes it
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Complete);
+  EXPECT_EQ(events[0].signal.lastAge, 2u);
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Timeout);
+  table.set(event);
+  table.set(event);
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Complete);
+  EXPECT_EQ(events[0].signal.lastAge, 4u);
+}
+
+TEST_F(Events, agesInWaitsForSeveral) {
+  const uint32_t a = make(), b = make();
+  table.set(a);
+  auto events = list({a, b}, 1);
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Timeout);
+  EXPECT_EQ(wait(events, false, 0), WaitResult::Complete);
+  EXPECT_EQ(events[0].signal.lastAge, 2u);
+  EXPECT_EQ(events[1].signal.lastAge, 1u);
+  table.set(b);
+  events = list({a, b}, 1);
+  EXPECT_EQ(wait(events, true, 0), WaitResult::Complete);
+  EXPECT_EQ(events[1].signal.lastAge, 2u);
+}
+
+TEST_F(Events, agesAreWrittenBackAfterSleeping) {
+  const uint32_t event = make();
+  auto events = list({event}, 1);
+  std::thread setter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    table.set(event);
+  });
+  EXPECT_EQ(wait(events, true, 5000), WaitResult::Complete);
+  EXPECT_EQ(events[0].signal.lastAge, 2u);
+  setter.join();
+}
+
+TEST_F(Events, destroyEndsAWaitForAll) {
+  const uint32_t event = make(), other = make();
+  std::thread destroyer([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    table.destroy(event);
+  });
+  auto events = list({other, event});
+  WaitResult result = WaitResult::Complete;
+  EXPECT_EQ(table.wait(events, true, 5000, result), EIO);
+  EXPECT_EQ(result, WaitResult::Failed);
+  destroyer.join();
+}
+
+TEST_F(Events, theSameEventTwice) {
+  const uint32_t event = make();
+  EXPECT_EQ(wait({event, event}, true, 1), WaitResult::Timeout);
+  table.set(event);
+  EXPECT_EQ(wait({event, event}, true, 0), WaitResult::Complete);
+  EXPECT_EQ(wait(event, 0), WaitResult::Timeout);
+}
+
+TEST_F(Events, unknownEventsAndTypes) {
+  auto events = list({make(), 999});
+  WaitResult result = WaitResult::Complete;
+  EXPECT_EQ(table.wait(events, false, 0, result), EINVAL);
+  EXPECT_EQ(result, WaitResult::Failed);
+  uint32_t id;
+  EXPECT_EQ(table.create(static_cast<uint32_t>(kfd::EventType::Count), true, id), EINVAL);
+}
+
+TEST_F(Events, mailboxesMove) {
+  const uint32_t event = make();
+  std::vector<uint64_t> others(EventTable::kMaxSignalEvents);
+  table.setMailboxes(others.data());
+  EXPECT_EQ(others[event], ~0ull);
+  others[event] = event;
+  table.interrupt(event);
+  EXPECT_EQ(others[event], ~0ull);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete);
+  table.setMailboxes(nullptr);
+  mailboxes[event] = event;
+  table.interrupt(event);
+  EXPECT_EQ(mailboxes[event], ~0ull);
+  EXPECT_EQ(wait(event, 0), WaitResult::Complete);
+}
+
 } // namespace
 } // namespace luthier::vgpu

@@ -225,5 +225,122 @@ TEST_F(Memory, addressesThatNobodyHas) {
   EXPECT_FALSE(space.allows(0x10000, 1, 1));
 }
 
+TEST_F(Memory, hostsMapBuffersByTheirOffsets) {
+  uint64_t handle = 0, offset = 0, second = 0, secondOffset = 0;
+  const uint64_t address = reserveAddresses(4 * kPage);
+  ASSERT_EQ(memory.allocate(0, address, 4 * kPage, kVram, 0, handle, offset), 0);
+  ASSERT_EQ(memory.allocate(1, 0, kPage, kVram, 0, second, secondOffset), 0);
+  EXPECT_NE(handle, second);
+  EXPECT_NE(offset, secondOffset);
+  auto *whole = static_cast<char *>(memory.mapToHost(pointer(address), 4 * kPage, MAP_SHARED | MAP_FIXED, offset));
+  ASSERT_EQ(whole, pointer(address));
+  auto *part = static_cast<char *>(memory.mapToHost(nullptr, kPage, MAP_SHARED, offset + 2 * kPage));
+  ASSERT_NE(part, MAP_FAILED);
+  whole[2 * kPage] = 42;
+  EXPECT_EQ(part[0], 42);
+  EXPECT_EQ(memory.mapToHost(nullptr, 5 * kPage, MAP_SHARED, offset), MAP_FAILED);
+  EXPECT_EQ(errno, EINVAL);
+  EXPECT_EQ(memory.mapToHost(nullptr, 2 * kPage, MAP_SHARED, offset + 3 * kPage), MAP_FAILED);
+  EXPECT_EQ(memory.mapToHost(nullptr, kPage, MAP_SHARED, 1ull << 50), MAP_FAILED);
+  EXPECT_EQ(memory.mapToHost(nullptr, kPage, MAP_SHARED, 0), MAP_FAILED);
+}
+
+// Thunks map what the host need not see with PROT_NONE, privately, or not at all.
+TEST_F(Memory, whatTheHostMayNotUseTheGpuCan) {
+  uint64_t handle = 0, offset = 0;
+  const uint64_t address = reserveAddresses(kPage);
+  ASSERT_EQ(memory.allocate(0, address, kPage, kVram, 0, handle, offset), 0);
+  ASSERT_EQ(memory.mapToHost(pointer(address), kPage, MAP_PRIVATE | MAP_FIXED, offset), pointer(address));
+  auto *again = static_cast<char *>(memory.mapToHost(nullptr, kPage, MAP_SHARED, offset));
+  pointer(address)[1] = 5;
+  EXPECT_EQ(again[1], 5);
+  const uint64_t unseen = allocate(0, kPage);
+  ASSERT_EQ(map(unseen, {0}), 0);
+  pointer(unseen)[0] = 1;
+}
+
+TEST_F(Memory, memoryWithoutAnAddressCannotBeMapped) {
+  uint64_t handle = 0, offset = 0;
+  ASSERT_EQ(memory.allocate(0, 0, kPage, kVram, 0, handle, offset), 0);
+  handles[0] = handle;
+  EXPECT_EQ(map(0, {0}), EINVAL);
+  EXPECT_NE(memory.mapToHost(nullptr, kPage, MAP_SHARED, offset), MAP_FAILED);
+  EXPECT_EQ(memory.release(handle), 0);
+}
+
+TEST_F(Memory, freedMemoryComesBackEmpty) {
+  for (const uint64_t size : {kPage, uint64_t{4} << 20})
+    for (int round = 0; round < 4; ++round) {
+      const uint64_t at = allocate(0, size);
+      ASSERT_EQ(map(at, {0}), 0);
+      EXPECT_TRUE(std::all_of(pointer(at), pointer(at + size), [](char byte) { return byte == 0; })) << round;
+      std::memset(pointer(at), 0xee, size);
+      EXPECT_EQ(unmap(at, {0}), 0);
+      EXPECT_EQ(release(at), 0);
+    }
+}
+
+// The kernel driver pins the pages when the buffer is made.
+TEST_F(UserMemory, pagesThatTheHostHasNotAreRefused) {
+  munmap(pointer(base + 2 * kPage), kPage);
+  uint64_t handle = 0, offset = 0;
+  EXPECT_EQ(memory.allocate(0, base, 4 * kPage, kUserPointer | kFlags, base, handle, offset), EFAULT);
+  EXPECT_EQ(memory.allocate(0, base, 2 * kPage, kUserPointer | kFlags, base, handle, offset), 0);
+  EXPECT_EQ(memory.allocate(0, base, kPage, kUserPointer | kFlags, 0, handle, offset), EINVAL);
+}
+
+/// Older thunks give the application's pages an address of the GPU's own.
+struct Aliases : UserMemory {
+  const uint64_t alias = reserveAddresses(16 * kPage);
+
+  uint64_t add(uint64_t address, uint64_t host, uint64_t size, std::vector<uint32_t> gpus) {
+    uint64_t handle = 0, offset = 0;
+    EXPECT_EQ(memory.allocate(0, address, size, kUserPointer | kFlags, host, handle, offset), 0);
+    uint32_t done = 0;
+    EXPECT_EQ(memory.map(handle, gpus, done), 0);
+    return handle;
+  }
+  void take(uint64_t handle, std::vector<uint32_t> gpus) {
+    uint32_t done = 0;
+    EXPECT_EQ(memory.unmap(handle, gpus, done), 0);
+  }
+  /// Where a GPU finds an address; 0: nowhere.
+  uint64_t resolved(uint64_t address, uint64_t size, DeviceMask device) {
+    return space.resolve(address, size, device) ? address : 0;
+  }
+};
+
+TEST_F(Aliases, areTheHostsPages) {
+  const uint64_t handle = add(alias, base, 2 * kPage, {0});
+  EXPECT_EQ(resolved(alias + kPage + 5, 8, 1), base + kPage + 5);
+  EXPECT_EQ(resolved(base + 5, 8, 1), base + 5);
+  EXPECT_EQ(resolved(alias + 2 * kPage - 4, 8, 1), 0u);
+  EXPECT_EQ(resolved(alias + 2 * kPage, 1, 1), 0u);
+  EXPECT_EQ(resolved(alias, 1, 2), 0u);
+  uint32_t done = 0;
+  const uint32_t second = 1;
+  ASSERT_EQ(memory.map(handle, {&second, 1}, done), 0);
+  EXPECT_EQ(resolved(alias, 1, 2), base);
+  take(handle, {0});
+  EXPECT_EQ(resolved(alias, 1, 1), 0u);
+  EXPECT_EQ(resolved(base, 1, 1), 0u);
+  EXPECT_EQ(resolved(alias, 1, 2), base);
+  take(handle, {1});
+  EXPECT_EQ(resolved(alias, 1, 2), 0u);
+  EXPECT_EQ(memory.release(handle), 0);
+}
+
+TEST_F(Aliases, twoOfTheSamePages) {
+  const uint64_t first = add(alias, base, 2 * kPage, {0}), second = add(alias + 4 * kPage, base + kPage, kPage, {0});
+  EXPECT_EQ(resolved(alias + kPage, 1, 1), base + kPage);
+  EXPECT_EQ(resolved(alias + 4 * kPage, 1, 1), base + kPage);
+  take(first, {0});
+  EXPECT_EQ(resolved(alias + kPage, 1, 1), 0u);
+  EXPECT_EQ(resolved(base, 1, 1), 0u);
+  EXPECT_EQ(resolved(alias + 4 * kPage, 1, 1), base + kPage);
+  take(second, {0});
+  EXPECT_EQ(resolved(base + kPage, 1, 1), 0u);
+}
+
 } // namespace
 } // namespace luthier::vgpu
