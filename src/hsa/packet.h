@@ -69,8 +69,14 @@ public:
   }
   /// Puts it into a slot of a queue: the body first, because the agent takes it as soon as its header is valid.
   void writeTo(AqlPacket *slot) const {
+    writeBodyTo(slot);
+    writeHeaderTo(slot);
+  }
+  void writeBodyTo(AqlPacket *slot) const {
     memcpy(reinterpret_cast<char *>(slot) + sizeof(uint32_t), reinterpret_cast<const char *>(this) + sizeof(uint32_t),
            sizeof *this - sizeof(uint32_t));
+  }
+  void writeHeaderTo(AqlPacket *slot) const {
     __atomic_store_n(reinterpret_cast<uint32_t *>(slot), static_cast<uint32_t>(words_[0]), __ATOMIC_RELEASE);
   }
 
@@ -85,5 +91,14 @@ private:
   alignas(64) uint64_t words_[8] = {HSA_PACKET_TYPE_INVALID << HSA_PACKET_HEADER_TYPE};
 };
 static_assert(sizeof(AqlPacket) == 64);
+
+/// Stores before it are done before those after it, even to memory that collects them.
+inline void storeFence() {
+#ifdef __x86_64__
+  __builtin_ia32_sfence();
+#else
+  __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+}
 
 } // namespace luthier::hsa

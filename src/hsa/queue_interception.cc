@@ -6,6 +6,7 @@
 #include "support/thread.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <unistd.h>
 
@@ -225,7 +226,10 @@ bool ShadowQueue::submitPending() {
       return false;
     original<ApiId::hsa_queue_store_write_index_relaxed>()(real, write + count);
     for (uint64_t n = 0; n < count; ++n)
-      pending_[pendingDone_ + n].packet.writeTo(slot(real, write + n));
+      pending_[pendingDone_ + n].packet.writeBodyTo(slot(real, write + n));
+    storeFence(); // the ring may be in memory of the GPU, to which the host writes in any order
+    for (uint64_t n = 0; n < count; ++n)
+      pending_[pendingDone_ + n].packet.writeHeaderTo(slot(real, write + n));
     original<ApiId::hsa_signal_store_screlease>()(real->doorbell_signal,
                                                   static_cast<hsa_signal_value_t>(write + count - 1));
     pendingDone_ += count;
@@ -239,6 +243,20 @@ void ShadowQueue::noteRing(hsa_signal_value_t value) {
   int64_t highest = rung_.load(std::memory_order_relaxed);
   while (highest < value && !rung_.compare_exchange_weak(highest, value, std::memory_order_release))
     ;
+}
+
+uint64_t ShadowQueue::lendDoorbell() {
+  lent_ = true;
+  static_assert(sizeof lentDoorbell_ == sizeof(uint64_t) && decltype(lentDoorbell_)::is_always_lock_free);
+  return reinterpret_cast<uint64_t>(&lentDoorbell_);
+}
+
+bool ShadowQueue::takeLentRing() {
+  const int64_t value = lentDoorbell_.load(std::memory_order_acquire);
+  if (value <= rung_.load(std::memory_order_relaxed))
+    return false;
+  noteRing(value);
+  return true;
 }
 
 bool ShadowQueue::pass() {
@@ -322,6 +340,9 @@ template <class T> constexpr bool isQueue = std::is_same_v<T, hsa_queue_t *> || 
 template <class Function> constexpr bool takesQueue = false;
 template <class Return, class... Args> constexpr bool takesQueue<Return (*)(Args...)> = (isQueue<Args> || ...);
 
+/// HSA_AMD_QUEUE_INFO_DOORBELL_ID, which the oldest headers do not have.
+constexpr uint32_t kQueueInfoDoorbell = 1;
+
 /// What is the application's own business, and of the queue that it has.
 constexpr bool isAboutIndices(std::string_view function) {
   return function.find("_read_index_") != function.npos || function.find("_write_index_") != function.npos;
@@ -360,6 +381,15 @@ QueueInterception::QueueInterception(Events &events, PacketCallbacks &callbacks)
         original<id>()(signal, value);
     }));
   };
+  replacements_.push_back(
+      calls::replace<ApiId::hsa_amd_queue_get_info>([this](hsa_queue_t *queue, auto attribute, void *value) {
+        if (static_cast<uint32_t>(attribute) == kQueueInfoDoorbell && value)
+          if (const uint64_t address = lendDoorbell(queue)) {
+            memcpy(value, &address, sizeof address);
+            return HSA_STATUS_SUCCESS;
+          }
+        return callOriginal<ApiId::hsa_amd_queue_get_info>(realOf(queue), attribute, value);
+      }));
   // ROCr rings a doorbell for a silent store as well: nobody could be waiting for it.
   watchStores.operator()<ApiId::hsa_signal_store_relaxed>();
   watchStores.operator()<ApiId::hsa_signal_store_screlease>();
@@ -560,6 +590,20 @@ bool QueueInterception::ring(hsa_signal_t doorbell, hsa_signal_value_t value) {
   return true;
 }
 
+uint64_t QueueInterception::lendDoorbell(hsa_queue_t *queue) {
+  std::shared_ptr<ShadowQueue> shadow;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = shadows_.find(queue);
+    if (found == shadows_.end() || !found->second->doorbell().handle)
+      return 0;
+    shadow = found->second;
+  }
+  const uint64_t address = shadow->lendDoorbell();
+  passLater(shadow.get());
+  return address;
+}
+
 hsa_queue_t *QueueInterception::realOf(hsa_queue_t *queue) {
   std::lock_guard lock(mutex_);
   auto found = shadows_.find(queue);
@@ -608,11 +652,13 @@ void QueueInterception::runPump(uint64_t generation) {
     // Taken out first: who rings from now on is either seen by `pass` or puts it in again.
     queue->waiting = false;
     lock.unlock();
+    const bool lent = queue->lent();
+    const bool rung = lent && queue->takeLentRing();
     const bool done = queue->pass();
     lock.lock();
-    if (done)
+    if (rung || (done && !lent))
       pause = kShortest;
-    else if (!queue->waiting.exchange(true))
+    if ((lent || !done) && !queue->waiting.exchange(true))
       full_.push_back(queue);
   }
 }

@@ -53,6 +53,12 @@ public:
 
   /// The doorbell was rung with this value: packets up to it are the hardware's.
   void noteRing(hsa_signal_value_t value);
+  /// A doorbell for those who ring by storing into memory, as into the hardware's. Somebody has to look at it from now
+  /// on.
+  uint64_t lendDoorbell();
+  bool lent() const { return lent_; }
+  /// Whether that one was rung since this was last asked.
+  bool takeLentRing();
   /// Passes on what the application has submitted, unless another thread does: that one looks again before it stops.
   /// False when there is more to do later: the real queue is full, or a packet below the doorbell's value is not
   /// written yet, where hardware would look again until it is, or other threads keep on submitting.
@@ -81,7 +87,9 @@ private:
   Request request_ = {};
   unsigned shares_ = 0;
   hsa_signal_t doorbell_ = {};
-  std::atomic<int64_t> rung_ = -1;          ///< highest value of the doorbell
+  std::atomic<int64_t> rung_ = -1; ///< highest value of the doorbell
+  alignas(64) std::atomic<int64_t> lentDoorbell_ = -1;
+  std::atomic<bool> lent_ = false;
   std::mutex mutex_;                        ///< guards what follows; no callback is called under it
   bool passing_ = false;                    ///< some thread is at it
   uint64_t next_ = 0;                       ///< first packet of the application that was not taken yet
@@ -102,6 +110,9 @@ public:
   hsa_status_t destroyQueue(hsa_queue_t *queue);
   /// True when the signal is the doorbell of a shadow queue: the caller's store has been dealt with.
   bool ring(hsa_signal_t doorbell, hsa_signal_value_t value);
+  /// The address to store to instead of ringing the doorbell: who asks ROCr for it would ring the hardware's, with
+  /// numbers of packets that the hardware does not have. 0 when the queue is not shadowed.
+  uint64_t lendDoorbell(hsa_queue_t *queue);
   /// A queue that another tool has created with ROCr's interception.
   void adopt(hsa_queue_t *queue, hsa_agent_t agent);
   /// What packets need, with or without callbacks.

@@ -162,6 +162,8 @@ std::vector<AqlPacket> FakeRocr::packetsIn(const hsa_queue_t *queue) const {
 
 void FakeRocr::take(hsa_queue_t *queue, uint64_t count) { of(queue).read += count; }
 
-hsa_signal_value_t FakeRocr::rung(const hsa_queue_t *queue) const { return of(queue->doorbell_signal).value; }
+hsa_signal_value_t FakeRocr::rung(const hsa_queue_t *queue) const {
+  return __atomic_load_n(&of(queue->doorbell_signal).value, __ATOMIC_ACQUIRE);
+}
 
 } // namespace luthier::hsa::test

@@ -13,6 +13,14 @@ namespace {
 
 using testing::ElementsAre;
 
+template <class Function> struct SecondParameter;
+template <class Return, class First, class Second, class... Rest>
+struct SecondParameter<Return (*)(First, Second, Rest...)> {
+  using Type = Second;
+};
+/// A number or an enumeration, depending on the installed headers.
+using QueueAttribute = SecondParameter<ApiCall<ApiId::hsa_amd_queue_get_info>::Function>::Type;
+
 const void *reached = nullptr; ///< the queue that a function of ROCr was given
 
 class QueueInterceptionTest : public testing::Test {
@@ -139,7 +147,7 @@ TEST_F(QueueInterceptionTest, BatchesWhoseFirstHeaderComesLast) {
   EXPECT_EQ(rocr.packetsIn(real).size(), 0u);
   dispatch(0x100).writeTo(slot(first));
   ring(first + 4);
-  waitUntil([&] { return rocr.packetsIn(real).size() == 5; });
+  waitUntil([&] { return rocr.rung(real) == 4; });
   EXPECT_EQ(shown, 1);
   const auto passed = rocr.packetsIn(real);
   ASSERT_EQ(passed.size(), 5u);
@@ -187,6 +195,34 @@ TEST_F(QueueInterceptionTest, CooperativeQueuesAreOne) {
   EXPECT_EQ(rocr.packetsIn(queues.realOf(second)).size(), 1u);
   EXPECT_EQ(rocr.app<ApiId::hsa_queue_destroy>()(second), HSA_STATUS_SUCCESS);
   EXPECT_EQ(rocr.queues(), 2u);
+}
+
+// Newer HIPs may ask for the address of the doorbell and store to it, without calling anybody. The hardware's own would
+// be rung with numbers of packets that it does not have.
+TEST_F(QueueInterceptionTest, DoorbellsThatAreRungByStoring) {
+  rocr.provide<ApiId::hsa_amd_queue_get_info>([](hsa_queue_t *given, auto, void *value) {
+    *static_cast<const void **>(value) = given;
+    return HSA_STATUS_SUCCESS;
+  });
+  volatile int64_t *doorbell = nullptr;
+  const auto kDoorbell = static_cast<QueueAttribute>(1);
+  EXPECT_EQ(rocr.app<ApiId::hsa_amd_queue_get_info>()(queue, kDoorbell, &doorbell), HSA_STATUS_SUCCESS);
+  EXPECT_NE(static_cast<volatile void *>(doorbell), static_cast<volatile void *>(real));
+  for (uint64_t n = 0; n < 20; ++n) {
+    const uint64_t index = reserve();
+    dispatch(n).writeTo(slot(index));
+    __atomic_store_n(doorbell, static_cast<int64_t>(index), __ATOMIC_RELEASE);
+    waitUntil([&] { return rocr.rung(real) == static_cast<int64_t>(n); });
+    EXPECT_EQ(rocr.packetsIn(real)[0].kernelDispatch()->kernel_object, n);
+    rocr.take(real, 1);
+  }
+  submit(dispatch(99)); // by the signal, as before
+  waitUntil([&] { return rocr.rung(real) == 20; });
+  // Queues that are not ours have their own.
+  hsa_queue_t foreign = {};
+  const void *given = nullptr;
+  EXPECT_EQ(rocr.app<ApiId::hsa_amd_queue_get_info>()(&foreign, kDoorbell, &given), HSA_STATUS_SUCCESS);
+  EXPECT_EQ(given, &foreign);
 }
 
 TEST_F(QueueInterceptionTest, NothingIsLeftBehind) {
