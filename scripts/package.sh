@@ -21,7 +21,7 @@ allowed='^(lib(c|m|gcc_s|stdc\+\+|z|zstd)\.so\.[0-9]+|ld-linux-x86-64\.so\.2|lib
 configure
 version=$(sed -n 's/^CMAKE_PROJECT_VERSION:STATIC=//p' "$build/CMakeCache.txt")
 file=$(realpath -m "${1:-$build/luthier-$version.tar.gz}")
-timed "build" buildTargets all
+timed "build" buildVirtualGpu luthier_translate luthier_runtime luthier-exit luthier-hook-compiler luthier-hook-handles amd_hostcall tools
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 DESTDIR= cmake --install "$build" --prefix "$folder/luthier-$version" --strip >/dev/null
