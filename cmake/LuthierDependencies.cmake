@@ -91,6 +91,8 @@ if(LUTHIER_BUILD_TESTS)
 endif()
 if(LUTHIER_BUILD_SAMPLES)
   find_program(HIPCC hipcc HINTS ${LUTHIER_ROCM_PATH} PATH_SUFFIXES bin REQUIRED)
+  # From HIP 6 on, its run-time compiler is a library of its own.
+  find_library(HIPRTC_LIBRARY hiprtc HINTS ${rocm_roots} PATH_SUFFIXES lib lib/x86_64-linux-gnu)
 endif()
 if(LUTHIER_BUILD_BENCH)
   find_package(benchmark REQUIRED)

@@ -3,6 +3,10 @@
 set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples (a list)")
 list(TRANSFORM LUTHIER_SAMPLE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE hip_arch_flags)
 set(LUTHIER_HIP_FLAGS -std=c++17 -O2 -Wall -Wextra -Wno-unused-command-line-argument -I${PROJECT_SOURCE_DIR}/samples ${hip_arch_flags})
+# ROCm in a prefix, beside which there may be another in the system's folders.
+if(LUTHIER_ROCM_PATH)
+  list(APPEND LUTHIER_HIP_FLAGS --rocm-path=${LUTHIER_ROCM_PATH} -isystem ${LUTHIER_ROCM_PATH}/include -L${LUTHIER_ROCM_PATH}/lib -Wl,--disable-new-dtags,-rpath,${LUTHIER_ROCM_PATH}/lib) # an old RPATH, as it also counts for what HIP needs
+endif()
 
 # luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [HEADERS a.h ...] [GENCO kernels.hip] [LIBS -lx ...])
 # Builds PROGRAM (a path) as part of the target TARGET, anew when a source or one of the HEADERS changes. GENCO is built beside it as a code object of its own, whose path the

@@ -1,6 +1,8 @@
 # Tools: luthier_add_tool, and luthier_hook_bitcode below it. This file is part of the installed package too, so it knows nothing of the project but the
 # targets luthier::luthier and luthier::hook-handles and the folders of headers, LUTHIER_INCLUDE_DIRS.
 
+set(LUTHIER_ROCM_PATH "$ENV{ROCM_PATH}" CACHE PATH "Prefix that ROCm is installed in, if that is not the system's; default: the environment's ROCM_PATH")
+
 # Hooks are compiled by the Clang of Luthier's own LLVM (LUTHIER_LLVM_MAJOR), which reads what it writes, whatever compiles the rest.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^${LUTHIER_LLVM_MAJOR}[.]")
   set(LUTHIER_HOOK_COMPILER ${CMAKE_CXX_COMPILER} CACHE FILEPATH "Compiler of hooks (Clang ${LUTHIER_LLVM_MAJOR})")
@@ -20,6 +22,9 @@ function(luthier_hook_bitcode output source)
   set(headers -nogpuinc)
   if(ARG_HIP)
     set(headers --rocm-path=/usr -D__HIP_PLATFORM_AMD__)
+    if(LUTHIER_ROCM_PATH)
+      set(headers --rocm-path=${LUTHIER_ROCM_PATH} -isystem ${LUTHIER_ROCM_PATH}/include -D__HIP_PLATFORM_AMD__)
+    endif()
   endif()
   list(TRANSFORM LUTHIER_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE includes)
   cmake_path(GET output PARENT_PATH folder)
