@@ -43,7 +43,12 @@ public:
   /// Gives the application the same queue once more, and takes that back; ROCr has one cooperative queue per GPU, for
   /// everybody who creates one. Under the lock of the owner.
   void share() { ++shares_; }
-  bool unshare() { return shares_ > 0 && shares_--; }
+  bool unshare() {
+    if (shares_ == 0)
+      return false;
+    --shares_;
+    return true;
+  }
 
   /// In the hands of the thread that calls `pass` again.
   std::atomic<bool> waiting = false;
