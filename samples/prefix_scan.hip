@@ -2,6 +2,8 @@
 // other's flags in global memory), a reduction, and two kinds of sort of the first part of the array.
 #include "sample.h"
 
+#include <cstring> // which rocPRIM 4.2 uses without asking for it
+
 // rocPRIM is used as shipped; its own warnings are not ours.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Weverything"
@@ -20,8 +22,13 @@ template <typename Algorithm> void runWithStorage(Algorithm algorithm) {
 }
 
 // Left alone, rocPRIM merges sorted blocks up to a few million keys; this configuration goes digit by digit.
+#if ROCPRIM_VERSION_MAJOR >= 3
+using DigitByDigit =
+    rocprim::radix_sort_config<rocprim::default_config, rocprim::default_config, rocprim::default_config, 0>;
+#else
 using DigitByDigit = rocprim::radix_sort_config<8, 7, rocprim::kernel_config<256, 2>, rocprim::kernel_config<256, 9>,
                                                 rocprim::kernel_config<256, 15>, rocprim::kernel_config<256, 15>, 0>;
+#endif
 
 template <typename Config>
 void sortAndCheck(const char *what, const sample::DeviceArray<unsigned> &in, const sample::DeviceArray<unsigned> &out,
