@@ -44,7 +44,7 @@ struct Target {
 /// All targets, in ascending order of name.
 std::span<const Target> targets();
 
-/// The row for `name`, features allowed ("gfx90a:xnack-"), or for a member of a generic processor; null if there is none.
+/// The row for `name`, features allowed ("gfx90a:xnack-"), or of a generic one's member; null if there is none.
 const Target *findTarget(std::string_view name);
 /// The row for `elfMachine`; null when there is none.
 const Target *findTarget(uint8_t elfMachine);
