@@ -1,8 +1,8 @@
 // The driver as the preloaded library sees it, and its life: one for each process that opens /dev/kfd.
 //
-// A child of fork has none of the parent's threads, so it must not use the parent's driver; it gets its own at its first
-// ioctl on a descriptor that it opened itself. The parent's stays in the child's memory, untouched. Descriptors that
-// the child inherited answer EBADF, as the kernel's do.
+// A child of fork has none of the parent's threads, so it must not use the parent's driver; it gets its own at its
+// first ioctl on a descriptor that it opened itself. The parent's stays in the child's memory, untouched. Descriptors
+// that the child inherited answer EBADF, as the kernel's do.
 #include "vgpu/driver/entry.h"
 
 #include "support/cache_folder.h"

@@ -22,8 +22,8 @@ typedef int LuthierVgpuFile;
 
 struct LuthierVgpuDriver {
   uint32_t version;
-  /* A folder with what this machine would have with the virtual GPUs in it, by its usual path: TREE/sys/..., TREE/dev/...
-   * Never null. */
+  /* A folder with what this machine would have with the virtual GPUs in it, by its usual path: TREE/sys/...,
+   * TREE/dev/... Never null. */
   const char *tree;
   /* Opens a device file; -1 and errno. */
   int (*open)(LuthierVgpuFile file, int flags);

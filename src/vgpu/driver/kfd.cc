@@ -135,8 +135,7 @@ int waitEvents(Driver &driver, kfd::WaitEvents &request) {
   if (request.count != 0 && !events)
     return EFAULT;
   kfd::WaitResult result = kfd::WaitResult::Failed;
-  const int error =
-      driver.events->wait({events, request.count}, request.all != 0, request.milliseconds, result);
+  const int error = driver.events->wait({events, request.count}, request.all != 0, request.milliseconds, result);
   request.result = static_cast<uint32_t>(result);
   return error;
 }
@@ -155,9 +154,7 @@ int getTileConfig(Driver &driver, kfd::GetTileConfig &request) {
 }
 
 // ROCr's trap handler is machine code for a privileged mode that does not exist here; traps end in a queue error.
-int setTrapHandler(Driver &driver, kfd::SetTrapHandler &request) {
-  return driver.gpuIndex(request.gpuId) ? 0 : EINVAL;
-}
+int setTrapHandler(Driver &driver, kfd::SetTrapHandler &request) { return driver.gpuIndex(request.gpuId) ? 0 : EINVAL; }
 
 int acquireVm(Driver &driver, kfd::AcquireVm &request) { return driver.gpuIndex(request.gpuId) ? 0 : EINVAL; }
 

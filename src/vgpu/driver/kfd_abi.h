@@ -1,8 +1,9 @@
-// The interface of /dev/kfd: numbers and layouts of its ioctls, as every release of the kernel driver from 1.8 on has them.
+// The interface of /dev/kfd: numbers and layouts of its ioctls, as every release of the kernel driver from 1.8 on has
+// them.
 //
 // Declared here rather than taken from <linux/kfd_ioctl.h>: the driver must understand all thunks from ROCm 5.2 to 7.2
-// whatever headers it was built with. Structures only ever grow at their end, so a request is told by its number, and its
-// size says which version the caller has.
+// whatever headers it was built with. Structures only ever grow at their end, so a request is told by its number, and
+// its size says which version the caller has.
 #pragma once
 
 #include <cstdint>
@@ -194,8 +195,8 @@ inline constexpr uint32_t kContiguous = 1u << 23, kExtCoherent = 1u << 24, kUnca
                           kAqlQueue = 1u << 27, kNoSubstitute = 1u << 28, kPublic = 1u << 29, kExecutable = 1u << 30,
                           kWritable = 1u << 31;
 inline constexpr uint32_t kKinds = kVram | kGtt | kUserPointer | kDoorbell | kMmioRemap;
-inline constexpr uint32_t kKnown = kKinds | kContiguous | kExtCoherent | kUncached | kCoherent | kNoSubstitute | kPublic |
-                                   kExecutable | kWritable;
+inline constexpr uint32_t kKnown =
+    kKinds | kContiguous | kExtCoherent | kUncached | kCoherent | kNoSubstitute | kPublic | kExecutable | kWritable;
 } // namespace memory
 
 struct AllocMemory {
@@ -228,7 +229,7 @@ struct ExportDmabuf {
 };
 
 struct GetDmabufInfo {
-  uint64_t size;         ///< out
+  uint64_t size; ///< out
   uint64_t metadata;
   uint32_t metadataSize; ///< in: room; out: what there is
   uint32_t gpuId, flags; ///< out

@@ -1,9 +1,9 @@
 // Names of kernels, for messages and statistics, found in the code objects that ROCr has loaded.
 //
 // ROCr keeps a list of them for debuggers (an r_debug like that of the dynamic linker), as a symbol of its library, and
-// hands it to the driver where that supports debugging. Each entry has a load bias and a URI of the ELF file, which may be in a file or in memory. The
-// list changes under us when other threads load and unload code, so nothing in it is dereferenced: it is read with
-// process_vm_readv, which fails where a load would crash.
+// hands it to the driver where that supports debugging. Each entry has a load bias and a URI of the ELF file, which may
+// be in a file or in memory. The list changes under us when other threads load and unload code, so nothing in it is
+// dereferenced: it is read with process_vm_readv, which fails where a load would crash.
 #pragma once
 
 #include <cstdint>

@@ -4,8 +4,7 @@
 
 namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
-bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
-                   u64 &bad) {
+bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes, u64 &bad) {
   for (; mask; mask &= mask - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(mask));
     for (u32 k = 0; k < bytes; ++k) {

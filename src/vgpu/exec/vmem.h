@@ -480,8 +480,7 @@ template <Data D>
 
 /// Checks the bytes of accesses that are in pieces.
 /// (vmem.cc)
-bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes,
-                   u64 &bad);
+bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *offset, u64 mask, u32 bytes, u64 &bad);
 void loadPieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, u8 *to);
 void storePieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, const u8 *from);
 

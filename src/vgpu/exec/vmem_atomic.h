@@ -179,8 +179,8 @@ template <auto F, class T>
 /// All lanes of `mask`, in ascending order; `d` gets the old values unless it is null. Atomics must be aligned, even
 /// where unaligned access is enabled: hardware reports a memory violation.
 template <auto F, AtomicFp Fp>
-LUTHIER_GUEST_ACCESS const Inst *atomicLanes(Wave &w, const Inst *i, const u32 *data, u32 *d, u64 *address,
-                                             u64 mask, u64 unchecked = 0) {
+LUTHIER_GUEST_ACCESS const Inst *atomicLanes(Wave &w, const Inst *i, const u32 *data, u32 *d, u64 *address, u64 mask,
+                                             u64 unchecked = 0) {
   using Shape = atomic::Shape<decltype(F)>;
   using T = typename Shape::Value;
   u64 bad;
