@@ -78,15 +78,20 @@ BackingFile::~BackingFile() { close(fd_); }
 
 std::optional<uint64_t> BackingFile::reserve(uint64_t size, uint64_t alignment) {
   size = alignUp(size, kPage);
-  auto [first, last] = free_.equal_range(size);
-  for (; first != last; ++first)
-    if (const uint64_t offset = first->second; offset % alignment == 0) {
-      free_.erase(first);
-      return offset;
-    }
+  const auto takeFrom = [&](std::multimap<uint64_t, uint64_t> &ranges) -> std::optional<uint64_t> {
+    auto [first, last] = ranges.equal_range(size);
+    for (; first != last; ++first)
+      if (const uint64_t offset = first->second; offset % alignment == 0) {
+        ranges.erase(first);
+        return offset;
+      }
+    return std::nullopt;
+  };
+  if (const auto offset = takeFrom(free_))
+    return offset;
   const uint64_t begin = alignUp(end_, alignment);
   if (begin >= kFileBytes || size > kFileBytes - begin)
-    return std::nullopt;
+    return takeFrom(retired_);
   end_ = begin + size;
   return begin;
 }
@@ -122,8 +127,7 @@ bool BackingFile::discard(uint64_t offset, uint64_t size, bool again) {
   if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                 static_cast<off_t>(size)) != 0)
     return false;
-  if (again)
-    free_.emplace(alignUp(size, kPage), offset);
+  (again ? free_ : retired_).emplace(alignUp(size, kPage), offset);
   return true;
 }
 

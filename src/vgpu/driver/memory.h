@@ -38,7 +38,7 @@ public:
   /// A range of zeros that nobody else has.
   std::optional<uint64_t> reserve(uint64_t size, uint64_t alignment);
   /// Gives pages back, unless another process has said that it uses them; they read as zeros then. `again`: the range
-  /// may be reserved once more.
+  /// may be reserved once more; else that happens only when there is no other.
   bool discard(uint64_t offset, uint64_t size, bool again);
   /// Keeps the other process, whose file this is, from discarding them until they are let go.
   bool hold(uint64_t offset, uint64_t size) const;
@@ -53,7 +53,7 @@ private:
 
   const int fd_;
   uint64_t end_ = 4096;
-  std::multimap<uint64_t, uint64_t> free_; ///< offsets by size
+  std::multimap<uint64_t, uint64_t> free_, retired_; ///< offsets by size
 };
 
 /// What an allocation is, independently of where it is mapped.

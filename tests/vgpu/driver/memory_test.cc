@@ -342,5 +342,24 @@ TEST_F(Aliases, twoOfTheSamePages) {
   EXPECT_EQ(resolved(base + kPage, 1, 1), 0u);
 }
 
+// What was shared is not used again as long as there is anything else; the file has 32 TiB.
+TEST(Backing, retiredRangesComeLast) {
+  const std::shared_ptr<BackingFile> file = BackingFile::create();
+  ASSERT_TRUE(file);
+  constexpr uint64_t kLarge = 1ull << 40;
+  const auto freed = file->reserve(kLarge, kPage), retired = file->reserve(kLarge, kPage);
+  ASSERT_TRUE(freed && retired);
+  EXPECT_TRUE(file->discard(*freed, kLarge, true));
+  EXPECT_TRUE(file->discard(*retired, kLarge, false));
+  EXPECT_EQ(file->reserve(kLarge, kPage), freed);
+  for (int n = 2; n < 31; ++n) {
+    const auto next = file->reserve(kLarge, kPage);
+    ASSERT_TRUE(next);
+    EXPECT_NE(next, retired);
+  }
+  EXPECT_EQ(file->reserve(kLarge, kPage), retired);
+  EXPECT_FALSE(file->reserve(kLarge, kPage));
+}
+
 } // namespace
 } // namespace luthier::vgpu
