@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <thread>
+#include <vector>
 
 namespace luthier::vgpu {
 namespace {
@@ -100,6 +101,49 @@ TEST(AddressSpace, LookUpsRunBesideChanges) {
   stop = true;
   reader.join();
   EXPECT_EQ(wrong, 0u);
+}
+
+TEST(AddressSpace, AliasesAreTranslatedForThoseWhoMay) {
+  AddressSpace space;
+  constexpr uint64_t kAlias = kBase + 64 * kPage;
+  space.map(kBase, 2 * kPage, 3);
+  space.mapAlias(kAlias, 2 * kPage, kBase, 1);
+  const auto resolved = [&](uint64_t address, uint64_t size, DeviceMask device) {
+    return space.resolve(address, size, device) ? address : 0;
+  };
+  EXPECT_FALSE(space.allows(kAlias, 1, 1)); // the fast way does not know them
+  EXPECT_EQ(resolved(kAlias + kPage + 3, 5, 1), kBase + kPage + 3);
+  EXPECT_EQ(resolved(kAlias, 2 * kPage, 1), kBase);
+  EXPECT_EQ(resolved(kAlias, 2 * kPage + 1, 1), 0u);
+  EXPECT_EQ(resolved(kAlias - 1, 2, 1), 0u);
+  EXPECT_EQ(resolved(kAlias, 1, 2), 0u);
+  EXPECT_EQ(resolved(kBase, 8, 2), kBase);
+  space.mapAlias(kAlias, 2 * kPage, kBase, 2);
+  EXPECT_EQ(resolved(kAlias, 1, 2), kBase);
+  space.unmapAlias(kAlias, 1);
+  EXPECT_EQ(resolved(kAlias, 1, 1), 0u);
+  EXPECT_EQ(resolved(kAlias, 1, 2), kBase);
+  space.unmapAlias(kAlias, 2);
+  EXPECT_EQ(resolved(kAlias, 1, 2), 0u);
+  space.unmapAlias(kAlias, 2); // nothing left
+}
+
+TEST(AddressSpace, ThePagerIsAskedForEveryPageThatIsNotThere) {
+  AddressSpace space;
+  std::vector<uint64_t> asked;
+  space.pager = [&](uint64_t address, DeviceMask device) {
+    asked.push_back(address);
+    if (address >= kBase + 3 * kPage)
+      return false;
+    space.map(address, 1, device);
+    return true;
+  };
+  space.map(kBase + kPage, kPage, 1);
+  uint64_t address = kBase + 8;
+  EXPECT_TRUE(space.resolve(address, 3 * kPage - 8, 1));
+  EXPECT_EQ(asked, (std::vector<uint64_t>{kBase + 8, kBase + 2 * kPage}));
+  EXPECT_FALSE(space.resolve(address, 3 * kPage, 1));
+  EXPECT_FALSE(space.resolve(address, ~0ull, 1));
 }
 
 } // namespace

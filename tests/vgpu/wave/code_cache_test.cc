@@ -49,6 +49,22 @@ TEST_F(CodeCacheTest, ChangedCodeDoesNotRunBeforeInvalidation) {
   EXPECT_EQ(result, 5u);
 }
 
+TEST_F(CodeCacheTest, OnlyRangesWithCodeAreInvalidated) {
+  const uint64_t code = engine.memory(4096), data = engine.memory(64 * CodeChunk::kBytes) + 32 * CodeChunk::kBytes;
+  engine.place(code, "s_movk_i32 s20, 1\ns_endpgm");
+  const uint64_t kernel = engine.descriptor(code);
+  EXPECT_FALSE(engine.device().invalidateCode(code, 4096)); // nothing has run
+  uint32_t result = 0;
+  ASSERT_TRUE(runForS20(kernel, result));
+  engine.at<uint16_t>(code) = 5;
+  EXPECT_FALSE(engine.device().invalidateCode(data, 4096));
+  ASSERT_TRUE(runForS20(kernel, result));
+  EXPECT_EQ(result, 1u);
+  EXPECT_TRUE(engine.device().invalidateCode(code, 4096));
+  ASSERT_TRUE(runForS20(kernel, result));
+  EXPECT_EQ(result, 5u);
+}
+
 TEST_F(CodeCacheTest, ARunningDispatchKeepsItsCode) {
   const uint64_t code = engine.memory(4096);
   engine.place(code, "s_movk_i32 s20, 1\ns_endpgm");
