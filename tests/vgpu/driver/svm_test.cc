@@ -73,8 +73,9 @@ TEST_F(Svm, onlyWhatTheHostHas) {
   allow(base, 16 * kPage);
   munmap(pointer(base + 4 * kPage), kPage);
   mprotect(pointer(base + 8 * kPage), kPage, PROT_NONE);
-  EXPECT_TRUE(shared.pageIn(base, kFirstBit));
-  EXPECT_TRUE(space.allows(base, 4 * kPage, kFirstBit));
+  // Pages come in blocks, of which one may end anywhere.
+  for (uint64_t page = 0; page < 4; ++page)
+    EXPECT_TRUE(space.allows(base + page * kPage, 1, kFirstBit) || shared.pageIn(base + page * kPage, kFirstBit));
   for (const uint64_t hole : {4, 8}) {
     EXPECT_FALSE(shared.pageIn(base + hole * kPage, kFirstBit));
     EXPECT_FALSE(space.allows(base + hole * kPage, 1, kFirstBit));
