@@ -3,6 +3,7 @@
 #pragma once
 
 #include "object/kernel_descriptor.h"
+#include "vgpu/memory/guest_access.h"
 
 #include <cstdint>
 
@@ -12,6 +13,7 @@ using object::KernelDescriptor;
 
 /// The descriptor at an address that is known to be readable.
 inline KernelDescriptor descriptorAt(uint64_t address) {
+  const GuestCopy guest;
   return KernelDescriptor::read(std::span<const std::byte, KernelDescriptor::kBytes>(
       reinterpret_cast<const std::byte *>(address), KernelDescriptor::kBytes));
 }
