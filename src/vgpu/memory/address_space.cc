@@ -1,5 +1,7 @@
 #include "vgpu/memory/address_space.h"
 
+#include "vgpu/memory/guest_access.h"
+
 #include <iterator>
 
 namespace luthier::vgpu {
@@ -39,6 +41,7 @@ void AddressSpace::map(uint64_t begin, uint64_t size, DeviceMask devices) {
   std::lock_guard lock(mutex_);
   for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page)
     leafFor(page).pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
+  publishMappings(this);
 }
 
 void AddressSpace::unmap(uint64_t begin, uint64_t size, DeviceMask devices) {

@@ -15,10 +15,25 @@ void AnnotateIgnoreReadsBegin(const char *file, int line);
 void AnnotateIgnoreReadsEnd(const char *file, int line);
 void AnnotateIgnoreWritesBegin(const char *file, int line);
 void AnnotateIgnoreWritesEnd(const char *file, int line);
+void __tsan_acquire(void *address); // NOLINT(bugprone-reserved-identifier)
+void __tsan_release(void *address); // NOLINT(bugprone-reserved-identifier)
 }
 #endif
 
 namespace luthier::vgpu {
+
+/// What this thread did to the host's mappings is before what comes after seeMappings(of) in another. The packets that
+/// make it so go through queues in guest memory, which ThreadSanitizer does not follow.
+inline void publishMappings([[maybe_unused]] const void *of) {
+#if defined(__has_feature) && __has_feature(thread_sanitizer)
+  __tsan_release(const_cast<void *>(of));
+#endif
+}
+inline void seeMappings([[maybe_unused]] const void *of) {
+#if defined(__has_feature) && __has_feature(thread_sanitizer)
+  __tsan_acquire(const_cast<void *>(of));
+#endif
+}
 
 /// While one lives, its thread accesses guest data, in whatever it calls.
 class GuestCopy {

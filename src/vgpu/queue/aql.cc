@@ -1,6 +1,7 @@
 #include "vgpu/queue/aql.h"
 
 #include "vgpu/device.h"
+#include "vgpu/memory/guest_access.h"
 
 #include <fmt/core.h>
 #include <utility>
@@ -54,6 +55,7 @@ void AqlQueue::run() {
 void AqlQueue::processNext() {
   const uint64_t index = next_.load(std::memory_order_relaxed);
   const uint16_t head = header(index);
+  seeMappings(&device().memory());
   if (!checkHeader(index, head) || (hasBarrier(head) && !waitForEarlier()))
     return;
   switch (typeOf(head)) {

@@ -172,6 +172,7 @@ void SdmaQueue::run() {
                       id(), announced, ringBytes_, at));
       return;
     }
+    seeMappings(&device().memory());
     const uint64_t available = (announced - at) / sizeof(uint32_t);
     uint32_t words[kMaxWords] = {};
     for (size_t i = 0; i < std::min<uint64_t>(available, kMaxWords); ++i)
