@@ -28,7 +28,7 @@ OWN_PART = re.compile(r"^namespace \{$(.*?)^\}\s*// namespace$", re.M | re.S)
 OWN_NAME = re.compile(
     r"^(?!namespace|using|return|[#/}\s])(?:template <[^\n]*?> )?(?:\[\[[^\]\n]*\]\] )*(?:[\w:<>,*&\[\] ]*?[ *&])??([A-Za-z_]\w*)(?: final)?(?:\(|\[| = |\{| \{| : |;)",
     re.M)
-OWN_TYPE = re.compile(r"^(?:template <[^\n]*?> )?(?:struct|class|union|enum|enum class|using) (\w+)", re.M)
+OWN_TYPE = re.compile(r"^(?:template <[^\n]*?> )?(?:struct|class|union|enum class|enum|using) (\w+)", re.M)
 NOT_COMPILED = re.compile(r"^(\S+?):\d+:\d+: error: .*\[clang-diagnostic-", re.M)
 
 

@@ -93,7 +93,7 @@ Result<std::filesystem::path> findFolder(const std::filesystem::path &programFol
 } // namespace
 
 Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &programFolder) {
-  const std::filesystem::path folder =
+  std::filesystem::path folder =
       LUTHIER_TRY(findFolder(programFolder, {"../lib/vgpu", "../lib/luthier/vgpu"}, driverName, "the virtual GPU"));
   std::error_code failed;
   if (!std::filesystem::exists(folder / preloadName, failed))

@@ -564,9 +564,9 @@ int MemoryManager::unmapPart(uint64_t address, uint64_t size, uint32_t gpu) {
     part.devices &= static_cast<DeviceMask>(~bit(gpu));
     if (!part.devices) {
       // The address range stays whoever reserved it's.
-      if (part.ours)
-        ::mmap(reinterpret_cast<void *>(address), size, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+      if (part.ours && ::mmap(reinterpret_cast<void *>(address), size, PROT_NONE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+        log::error("vgpu: {:#x} bytes at {:#x} stay mapped to the host: {}", size, address, std::strerror(errno));
       last = std::move(part.buffer);
       parts_.erase(found);
     }

@@ -259,7 +259,7 @@ Result<std::filesystem::path> placeInCache(const TreeContents &contents, const s
   const std::filesystem::path parent = std::filesystem::canonical(cache, failed);
   if (failed)
     return makeError("{}: {}", cache.string(), failed.message());
-  const std::filesystem::path folder = parent / ("vgpu-" + digestOf(contents));
+  std::filesystem::path folder = parent / ("vgpu-" + digestOf(contents));
   Result<void> whole = verify(contents, folder);
   if (!whole) {
     const std::filesystem::path made = LUTHIER_TRY(makeTemporary(parent / "vgpu-new-XXXXXX"));
