@@ -2,6 +2,7 @@
 
 #include "support/log.h"
 #include "vgpu/driver/driver.h"
+#include "vgpu/driver/request_table.h"
 #include "vgpu/driver/sharing.h"
 
 #include <algorithm>
@@ -307,36 +308,27 @@ struct RenderNode::Requests {
     }
   }
 
-  template <typename T> using Handler = int (*)(RenderNode &, T &);
-  struct Entry {
-    uint32_t number;
-    const char *name;
-    uint64_t bytes; ///< of our structure; newer ones may have more
-    int (*run)(RenderNode &, void *);
-  };
-  template <typename T, Handler<T> Run> static int erased(RenderNode &node, void *argument) {
-    return Run(node, *static_cast<T *>(argument));
-  }
-  template <typename T, Handler<T> Run> static constexpr Entry entry(uint32_t number, const char *name) {
-    return {number, name, sizeof(T), &erased<T, Run>};
+  /// Structures of DRM's requests may have any size; the kernel takes what both sides have.
+  template <auto Run> static constexpr RequestRow<RenderNode> row(unsigned number, const char *name) {
+    return requestRow<Run>(number, name, 0, ~0ull);
   }
 
-  static const Entry kEntries[];
+  static const RequestRow<RenderNode> kRows[];
   static constexpr size_t kMostBytes = sizeof(GemMetadata);
 };
 
-const RenderNode::Requests::Entry RenderNode::Requests::kEntries[] = {
-    entry<Version, version>(0x00, "DRM_IOCTL_VERSION"),
-    entry<Client, client>(0x05, "DRM_IOCTL_GET_CLIENT"),
-    entry<GemClose, gemClose>(0x09, "DRM_IOCTL_GEM_CLOSE"),
-    entry<Capability, capability>(0x0c, "DRM_IOCTL_GET_CAP"),
-    entry<Prime, primeHandleToFd>(0x2d, "DRM_IOCTL_PRIME_HANDLE_TO_FD"),
-    entry<Prime, primeFdToHandle>(0x2e, "DRM_IOCTL_PRIME_FD_TO_HANDLE"),
-    entry<GemMmap, gemMmap>(0x41, "DRM_IOCTL_AMDGPU_GEM_MMAP"),
-    entry<Info, info>(0x45, "DRM_IOCTL_AMDGPU_INFO"),
-    entry<GemMetadata, gemMetadata>(0x46, "DRM_IOCTL_AMDGPU_GEM_METADATA"),
-    entry<GemVa, gemVa>(0x48, "DRM_IOCTL_AMDGPU_GEM_VA"),
-    entry<GemOp, gemOp>(0x50, "DRM_IOCTL_AMDGPU_GEM_OP"),
+const RequestRow<RenderNode> RenderNode::Requests::kRows[] = {
+    row<version>(0x00, "DRM_IOCTL_VERSION"),
+    row<client>(0x05, "DRM_IOCTL_GET_CLIENT"),
+    row<gemClose>(0x09, "DRM_IOCTL_GEM_CLOSE"),
+    row<capability>(0x0c, "DRM_IOCTL_GET_CAP"),
+    row<primeHandleToFd>(0x2d, "DRM_IOCTL_PRIME_HANDLE_TO_FD"),
+    row<primeFdToHandle>(0x2e, "DRM_IOCTL_PRIME_FD_TO_HANDLE"),
+    row<gemMmap>(0x41, "DRM_IOCTL_AMDGPU_GEM_MMAP"),
+    row<info>(0x45, "DRM_IOCTL_AMDGPU_INFO"),
+    row<gemMetadata>(0x46, "DRM_IOCTL_AMDGPU_GEM_METADATA"),
+    row<gemVa>(0x48, "DRM_IOCTL_AMDGPU_GEM_VA"),
+    row<gemOp>(0x50, "DRM_IOCTL_AMDGPU_GEM_OP"),
 };
 
 std::shared_ptr<Buffer> RenderNode::find(uint32_t handle) {
@@ -356,24 +348,12 @@ uint32_t RenderNode::handleOf(const std::shared_ptr<Buffer> &buffer) {
 }
 
 int RenderNode::ioctl(unsigned number, uint64_t size, void *argument) {
-  const auto found = std::ranges::find(Requests::kEntries, number, &Requests::Entry::number);
-  if (found == std::end(Requests::kEntries)) {
+  const auto found = std::ranges::find(Requests::kRows, number, &RequestRow<RenderNode>::number);
+  if (found == std::end(Requests::kRows)) {
     log::error("vgpu: ioctl {:#x} of a render node, with {} bytes, is not supported", number, size);
     return EINVAL;
   }
-  if (!argument)
-    return EFAULT;
-  alignas(8) std::array<std::byte, Requests::kMostBytes> known{};
-  const auto *bytes = static_cast<const std::byte *>(argument);
-  const size_t common = std::min<uint64_t>(size, found->bytes);
-  if (std::any_of(bytes + common, bytes + size, [](std::byte byte) { return byte != std::byte{}; })) {
-    log::error("vgpu: {} with {} bytes, of which those behind the first {} are not known and not 0", found->name, size,
-               common);
-    return EINVAL;
-  }
-  std::memcpy(known.data(), argument, common);
-  const int error = found->run(*this, known.data());
-  std::memcpy(argument, known.data(), common);
+  const int error = serveRequest<Requests::kMostBytes>(*found, *this, size, argument);
   if (error)
     log::debug("vgpu: {} gives {}", found->name, std::strerror(error));
   return error;

@@ -8,10 +8,10 @@
 #include "isa/target_id.h"
 #include "support/log.h"
 #include "vgpu/driver/driver.h"
+#include "vgpu/driver/request_table.h"
 #include "vgpu/driver/sharing.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
@@ -211,16 +211,24 @@ int getDmabufInfo(Driver &driver, kfd::GetDmabufInfo &request) {
   return 0;
 }
 
+/// Gives a buffer of another process, or of another part of this one, an address here.
+/// \returns the buffer, or null with errno set.
+std::shared_ptr<Buffer> import(Driver &driver, const SharedBuffer &shared, uint32_t gpuId, uint64_t address,
+                               uint64_t &handle) {
+  const auto gpu = driver.gpuIndex(gpuId);
+  if (!gpu) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  std::shared_ptr<Buffer> buffer = driver.memory.find(shared, *gpu);
+  if (buffer)
+    handle = driver.memory.adopt(buffer, address);
+  return buffer;
+}
+
 int importDmabuf(Driver &driver, kfd::ImportDmabuf &request) {
-  const auto gpu = driver.gpuIndex(request.gpuId);
-  if (!gpu)
-    return EINVAL;
   const std::optional<SharedBuffer> shared = readDmabuf(static_cast<int>(request.fd));
-  std::shared_ptr<Buffer> buffer = shared ? driver.memory.find(*shared, *gpu) : nullptr;
-  if (!buffer)
-    return errno;
-  request.handle = driver.memory.adopt(std::move(buffer), request.address);
-  return 0;
+  return shared && import(driver, *shared, request.gpuId, request.address, request.handle) ? 0 : errno;
 }
 
 int exportDmabuf(Driver &driver, kfd::ExportDmabuf &request) {
@@ -290,17 +298,13 @@ int runtimeEnable(Driver &driver, kfd::RuntimeEnable &request) {
 }
 
 int ipcImport(Driver &driver, kfd::IpcImport &request) {
-  const auto gpu = driver.gpuIndex(request.gpuId);
-  if (!gpu)
-    return EINVAL;
   SharedBuffer shared = unpackShareHandle(request.shared);
   shared.gpuId = request.gpuId;
-  std::shared_ptr<Buffer> buffer = driver.memory.find(shared, *gpu);
+  const std::shared_ptr<Buffer> buffer = import(driver, shared, request.gpuId, request.address, request.handle);
   if (!buffer)
     return errno;
   request.mmapOffset = buffer->mmapOffset;
   request.flags = buffer->flags;
-  request.handle = driver.memory.adopt(std::move(buffer), request.address);
   return 0;
 }
 
@@ -311,69 +315,55 @@ int ipcExport(Driver &driver, kfd::IpcExport &request) {
   return packShareHandle(driver.memory.share(*buffer), request.shared) ? 0 : EINVAL;
 }
 
-template <typename T> using Handler = int (*)(Driver &, T &);
-
-struct Entry {
-  kfd::Request number;
-  const char *name;
-  uint64_t leastBytes, mostBytes; ///< of the structure, in all versions
-  uint64_t knownBytes;
-  int (*run)(Driver &, void *argument);
-};
-
-template <typename T, Handler<T> Run> constexpr int erased(Driver &driver, void *argument) {
-  return Run(driver, *static_cast<T *>(argument));
-}
-
-template <typename T, Handler<T> Run>
-constexpr Entry entry(kfd::Request number, const char *name, uint64_t leastBytes = sizeof(T),
-                      uint64_t mostBytes = sizeof(T)) {
-  return {number, name, leastBytes, mostBytes, sizeof(T), &erased<T, Run>};
+template <auto Run> constexpr RequestRow<Driver> row(kfd::Request number, const char *name) {
+  return requestRow<Run>(static_cast<unsigned>(number), name);
 }
 
 /// What is known and not there: an interface of debuggers, checkpoints and profilers, for which ROCr does without.
-constexpr Entry absent(kfd::Request number, const char *name) { return {number, name, 0, 0, 0, nullptr}; }
+constexpr RequestRow<Driver> absent(kfd::Request number, const char *name) {
+  return {static_cast<unsigned>(number), name, 0, 0, 0, nullptr};
+}
 
-#define REQUEST(NUMBER, NAME, TYPE, RUN) entry<kfd::TYPE, RUN>(kfd::Request::NUMBER, "AMDKFD_IOC_" NAME)
+#define REQUEST(NUMBER, NAME, RUN) row<RUN>(kfd::Request::NUMBER, "AMDKFD_IOC_" NAME)
 
-constexpr Entry kEntries[] = {
-    REQUEST(GetVersion, "GET_VERSION", Version, getVersion),
-    entry<kfd::CreateQueue, createQueue>(kfd::Request::CreateQueue, "AMDKFD_IOC_CREATE_QUEUE", 88, 128),
-    REQUEST(DestroyQueue, "DESTROY_QUEUE", DestroyQueue, destroyQueue),
-    REQUEST(SetMemoryPolicy, "SET_MEMORY_POLICY", SetMemoryPolicy, setMemoryPolicy),
-    REQUEST(GetClockCounters, "GET_CLOCK_COUNTERS", ClockCounters, getClockCounters),
-    REQUEST(GetProcessApertures, "GET_PROCESS_APERTURES", GetApertures, getProcessApertures),
-    REQUEST(UpdateQueue, "UPDATE_QUEUE", UpdateQueue, updateQueue),
-    REQUEST(CreateEvent, "CREATE_EVENT", CreateEvent, createEvent),
-    REQUEST(DestroyEvent, "DESTROY_EVENT", EventId, destroyEvent),
-    REQUEST(SetEvent, "SET_EVENT", EventId, setEvent),
-    REQUEST(ResetEvent, "RESET_EVENT", EventId, resetEvent),
-    REQUEST(WaitEvents, "WAIT_EVENTS", WaitEvents, waitEvents),
-    REQUEST(SetScratchBackingVa, "SET_SCRATCH_BACKING_VA", SetScratchBackingVa, setScratchBackingVa),
-    REQUEST(GetTileConfig, "GET_TILE_CONFIG", GetTileConfig, getTileConfig),
-    REQUEST(SetTrapHandler, "SET_TRAP_HANDLER", SetTrapHandler, setTrapHandler),
-    REQUEST(GetProcessAperturesNew, "GET_PROCESS_APERTURES_NEW", GetAperturesNew, getProcessAperturesNew),
-    REQUEST(AcquireVm, "ACQUIRE_VM", AcquireVm, acquireVm),
-    REQUEST(AllocMemory, "ALLOC_MEMORY_OF_GPU", AllocMemory, allocMemory),
-    REQUEST(FreeMemory, "FREE_MEMORY_OF_GPU", FreeMemory, freeMemory),
-    REQUEST(MapMemory, "MAP_MEMORY_TO_GPU", MapMemory, mapMemory),
-    REQUEST(UnmapMemory, "UNMAP_MEMORY_FROM_GPU", MapMemory, unmapMemory),
-    REQUEST(SetCuMask, "SET_CU_MASK", SetCuMask, setCuMask),
+constexpr RequestRow<Driver> kRequests[] = {
+    REQUEST(GetVersion, "GET_VERSION", getVersion),
+    requestRow<createQueue>(static_cast<unsigned>(kfd::Request::CreateQueue), "AMDKFD_IOC_CREATE_QUEUE", 88, 128),
+    REQUEST(DestroyQueue, "DESTROY_QUEUE", destroyQueue),
+    REQUEST(SetMemoryPolicy, "SET_MEMORY_POLICY", setMemoryPolicy),
+    REQUEST(GetClockCounters, "GET_CLOCK_COUNTERS", getClockCounters),
+    REQUEST(GetProcessApertures, "GET_PROCESS_APERTURES", getProcessApertures),
+    REQUEST(UpdateQueue, "UPDATE_QUEUE", updateQueue),
+    REQUEST(CreateEvent, "CREATE_EVENT", createEvent),
+    REQUEST(DestroyEvent, "DESTROY_EVENT", destroyEvent),
+    REQUEST(SetEvent, "SET_EVENT", setEvent),
+    REQUEST(ResetEvent, "RESET_EVENT", resetEvent),
+    REQUEST(WaitEvents, "WAIT_EVENTS", waitEvents),
+    REQUEST(SetScratchBackingVa, "SET_SCRATCH_BACKING_VA", setScratchBackingVa),
+    REQUEST(GetTileConfig, "GET_TILE_CONFIG", getTileConfig),
+    REQUEST(SetTrapHandler, "SET_TRAP_HANDLER", setTrapHandler),
+    REQUEST(GetProcessAperturesNew, "GET_PROCESS_APERTURES_NEW", getProcessAperturesNew),
+    REQUEST(AcquireVm, "ACQUIRE_VM", acquireVm),
+    REQUEST(AllocMemory, "ALLOC_MEMORY_OF_GPU", allocMemory),
+    REQUEST(FreeMemory, "FREE_MEMORY_OF_GPU", freeMemory),
+    REQUEST(MapMemory, "MAP_MEMORY_TO_GPU", mapMemory),
+    REQUEST(UnmapMemory, "UNMAP_MEMORY_FROM_GPU", unmapMemory),
+    REQUEST(SetCuMask, "SET_CU_MASK", setCuMask),
     absent(kfd::Request::GetQueueWaveState, "AMDKFD_IOC_GET_QUEUE_WAVE_STATE"),
-    REQUEST(GetDmabufInfo, "GET_DMABUF_INFO", GetDmabufInfo, getDmabufInfo),
-    REQUEST(ImportDmabuf, "IMPORT_DMABUF", ImportDmabuf, importDmabuf),
-    REQUEST(AllocQueueGws, "ALLOC_QUEUE_GWS", AllocQueueGws, allocQueueGws),
-    REQUEST(SmiEvents, "SMI_EVENTS", SmiEvents, smiEvents),
-    entry<kfd::Svm, svm>(kfd::Request::Svm, "AMDKFD_IOC_SVM", sizeof(kfd::Svm), ~0ull),
-    REQUEST(SetXnackMode, "SET_XNACK_MODE", SetXnackMode, setXnackMode),
+    REQUEST(GetDmabufInfo, "GET_DMABUF_INFO", getDmabufInfo),
+    REQUEST(ImportDmabuf, "IMPORT_DMABUF", importDmabuf),
+    REQUEST(AllocQueueGws, "ALLOC_QUEUE_GWS", allocQueueGws),
+    REQUEST(SmiEvents, "SMI_EVENTS", smiEvents),
+    REQUEST(Svm, "SVM", svm),
+    REQUEST(SetXnackMode, "SET_XNACK_MODE", setXnackMode),
     absent(kfd::Request::CriuOp, "AMDKFD_IOC_CRIU_OP"),
-    REQUEST(AvailableMemory, "AVAILABLE_MEMORY", AvailableMemory, availableMemory),
-    REQUEST(ExportDmabuf, "EXPORT_DMABUF", ExportDmabuf, exportDmabuf),
-    REQUEST(RuntimeEnable, "RUNTIME_ENABLE", RuntimeEnable, runtimeEnable),
+    REQUEST(AvailableMemory, "AVAILABLE_MEMORY", availableMemory),
+    REQUEST(ExportDmabuf, "EXPORT_DMABUF", exportDmabuf),
+    REQUEST(RuntimeEnable, "RUNTIME_ENABLE", runtimeEnable),
     absent(kfd::Request::DebugTrap, "AMDKFD_IOC_DBG_TRAP"),
     absent(kfd::Request::CreateProcess, "AMDKFD_IOC_CREATE_PROCESS"),
-    REQUEST(IpcImport, "IPC_IMPORT_HANDLE", IpcImport, ipcImport),
-    REQUEST(IpcExport, "IPC_EXPORT_HANDLE", IpcExport, ipcExport),
+    REQUEST(IpcImport, "IPC_IMPORT_HANDLE", ipcImport),
+    REQUEST(IpcExport, "IPC_EXPORT_HANDLE", ipcExport),
     absent(kfd::Request::OldDebugTrap, "AMDKFD_IOC_DBG_TRAP (before 1.13)"),
     absent(kfd::Request::CrossMemoryCopy, "AMDKFD_IOC_CROSS_MEMORY_COPY"),
     absent(kfd::Request::Spm, "AMDKFD_IOC_RLC_SPM"),
@@ -382,14 +372,25 @@ constexpr Entry kEntries[] = {
 
 #undef REQUEST
 
-constexpr size_t kMostKnownBytes = std::ranges::max(kEntries, {}, &Entry::knownBytes).knownBytes;
+constexpr size_t kMostKnownBytes = std::ranges::max(kRequests, {}, &RequestRow<Driver>::knownBytes).knownBytes;
+
+/// The one request whose structure is followed by a list.
+int serveSvm(Driver &driver, uint64_t size, void *argument) {
+  auto *request = static_cast<kfd::Svm *>(argument);
+  if (!request)
+    return EFAULT;
+  if (size < sizeof(kfd::Svm) || size != sizeof(kfd::Svm) + request->count * sizeof(kfd::SvmAttribute)) {
+    log::error("vgpu: AMDKFD_IOC_SVM with {} bytes, which is not what its number of attributes takes", size);
+    return EINVAL;
+  }
+  return svm(driver, *request);
+}
 
 } // namespace
 
 int kfdIoctl(Driver &driver, unsigned number, uint64_t size, void *argument) {
-  const auto found =
-      std::ranges::find(kEntries, number, [](const Entry &entry) { return static_cast<unsigned>(entry.number); });
-  if (found == std::end(kEntries)) {
+  const auto found = std::ranges::find(kRequests, number, &RequestRow<Driver>::number);
+  if (found == std::end(kRequests)) {
     log::error("vgpu: ioctl {:#x} of /dev/kfd, with {} bytes, is not known; it is newer than version {}.{} of the "
                "interface",
                number, size, kfd::kMajorVersion, kfd::kMinorVersion);
@@ -399,32 +400,9 @@ int kfdIoctl(Driver &driver, unsigned number, uint64_t size, void *argument) {
     log::debug("vgpu: {} is not supported", found->name);
     return ENOTTY;
   }
-  if (!argument)
-    return EFAULT;
-  if (size < found->leastBytes || size > found->mostBytes) {
-    log::error("vgpu: {} with {} bytes; expected {} to {}", found->name, size, found->leastBytes, found->mostBytes);
-    return EINVAL;
-  }
-  int error;
-  if (found->number == kfd::Request::Svm) {
-    const auto &request = *static_cast<const kfd::Svm *>(argument);
-    if (size != sizeof(kfd::Svm) + request.count * sizeof(kfd::SvmAttribute))
-      return EINVAL;
-    error = found->run(driver, argument);
-  } else {
-    // Callers' structures may be shorter or longer than ours. What is behind ours must be 0.
-    alignas(8) std::array<std::byte, kMostKnownBytes> known{};
-    const auto *bytes = static_cast<const std::byte *>(argument);
-    const size_t common = std::min(size, found->knownBytes);
-    if (std::any_of(bytes + common, bytes + size, [](std::byte byte) { return byte != std::byte{}; })) {
-      log::error("vgpu: {} with {} bytes, of which those behind the first {} are not known and not 0", found->name,
-                 size, common);
-      return EINVAL;
-    }
-    std::memcpy(known.data(), argument, common);
-    error = found->run(driver, known.data());
-    std::memcpy(argument, known.data(), common);
-  }
+  const int error = found->number == static_cast<unsigned>(kfd::Request::Svm)
+                        ? serveSvm(driver, size, argument)
+                        : serveRequest<kMostKnownBytes>(*found, driver, size, argument);
   if (error)
     log::debug("vgpu: {} gives {}", found->name, std::strerror(error));
   return error;

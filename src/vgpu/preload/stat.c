@@ -41,101 +41,75 @@ static int isDescriptorItself(const char *path, int flags) { return flags & AT_E
   const int isVirtual = luthierFindVirtual(path, &found);                                                              \
   const char *usable = isVirtual ? found.file : path
 
-#define DEFINE_STAT(name, structure)                                                                                   \
-  RARE static int name##Virtual(const char *path, struct structure *result) {                                          \
+// The functions of a name's family differ in their structure, and in that those of glibc before 2.33, which older
+// programs call, take the structure's version first: PARAMETER and ARGUMENT are that version, or nothing.
+
+#define DEFINE_STAT(name, structure, PARAMETER, ARGUMENT)                                                              \
+  RARE static int name##Virtual(PARAMETER const char *path, struct structure *result) {                                \
     RESOLVE(path);                                                                                                     \
-    const int failed = NEXT(name)(usable, result);                                                                     \
+    const int failed = NEXT(name)(ARGUMENT usable, result);                                                            \
     if (!failed && isVirtual)                                                                                          \
       describe(found.driver, found.device, (struct stat *)result);                                                     \
     return failed;                                                                                                     \
   }                                                                                                                    \
-  EXPORT int name(const char *path, struct structure *result) {                                                        \
-    return luthierIsVirtualPath(path) ? name##Virtual(path, result) : NEXT(name)(path, result);                        \
+  EXPORT int name(PARAMETER const char *path, struct structure *result) {                                              \
+    return luthierIsVirtualPath(path) ? name##Virtual(ARGUMENT path, result) : NEXT(name)(ARGUMENT path, result);      \
   }
 
-#define DEFINE_FSTAT(name, structure)                                                                                  \
-  EXPORT int name(int descriptor, struct structure *result) {                                                          \
-    const int failed = NEXT(name)(descriptor, result);                                                                 \
+#define DEFINE_FSTAT(name, structure, PARAMETER, ARGUMENT)                                                             \
+  EXPORT int name(PARAMETER int descriptor, struct structure *result) {                                                \
+    const int failed = NEXT(name)(ARGUMENT descriptor, result);                                                        \
     if (!failed)                                                                                                       \
       describeOpened((struct stat *)result);                                                                           \
     return failed;                                                                                                     \
   }
 
-#define DEFINE_FSTATAT(name, structure)                                                                                \
-  RARE static int name##Virtual(int folder, const char *path, struct structure *result, int flags) {                   \
+#define DEFINE_FSTATAT(name, structure, PARAMETER, ARGUMENT)                                                           \
+  RARE static int name##Virtual(PARAMETER int folder, const char *path, struct structure *result, int flags) {         \
     RESOLVE(path);                                                                                                     \
-    const int failed = NEXT(name)(folder, usable, result, flags);                                                      \
+    const int failed = NEXT(name)(ARGUMENT folder, usable, result, flags);                                             \
     if (!failed && isVirtual)                                                                                          \
       describe(found.driver, found.device, (struct stat *)result);                                                     \
     return failed;                                                                                                     \
   }                                                                                                                    \
-  EXPORT int name(int folder, const char *path, struct structure *result, int flags) {                                 \
+  EXPORT int name(PARAMETER int folder, const char *path, struct structure *result, int flags) {                       \
     if (luthierIsVirtualPath(path))                                                                                    \
-      return name##Virtual(folder, path, result, flags);                                                               \
-    const int failed = NEXT(name)(folder, path, result, flags);                                                        \
+      return name##Virtual(ARGUMENT folder, path, result, flags);                                                      \
+    const int failed = NEXT(name)(ARGUMENT folder, path, result, flags);                                               \
     if (!failed && isDescriptorItself(path, flags))                                                                    \
       describeOpened((struct stat *)result);                                                                           \
     return failed;                                                                                                     \
   }
 
-DEFINE_STAT(stat, stat)
-DEFINE_STAT(stat64, stat64)
-DEFINE_STAT(lstat, stat)
-DEFINE_STAT(lstat64, stat64)
-DEFINE_FSTAT(fstat, stat)
-DEFINE_FSTAT(fstat64, stat64)
-DEFINE_FSTATAT(fstatat, stat)
-DEFINE_FSTATAT(fstatat64, stat64)
+#define VERSION_PARAMETER int version,
+#define VERSION_ARGUMENT version,
 
-// What these were in programs built with glibc before 2.33; the number is the structure's version.
-#define DEFINE_VERSIONED_STAT(name, structure)                                                                         \
-  int name(int version, const char *path, struct structure *result);                                                   \
-  RARE static int name##Virtual(int version, const char *path, struct structure *result) {                             \
-    RESOLVE(path);                                                                                                     \
-    const int failed = NEXT(name)(version, usable, result);                                                            \
-    if (!failed && isVirtual)                                                                                          \
-      describe(found.driver, found.device, (struct stat *)result);                                                     \
-    return failed;                                                                                                     \
-  }                                                                                                                    \
-  EXPORT int name(int version, const char *path, struct structure *result) {                                           \
-    return luthierIsVirtualPath(path) ? name##Virtual(version, path, result) : NEXT(name)(version, path, result);      \
-  }
+// The system's headers no longer declare the versioned ones.
+int __xstat(int version, const char *path, struct stat *result);
+int __xstat64(int version, const char *path, struct stat64 *result);
+int __lxstat(int version, const char *path, struct stat *result);
+int __lxstat64(int version, const char *path, struct stat64 *result);
+int __fxstat(int version, int descriptor, struct stat *result);
+int __fxstat64(int version, int descriptor, struct stat64 *result);
+int __fxstatat(int version, int folder, const char *path, struct stat *result, int flags);
+int __fxstatat64(int version, int folder, const char *path, struct stat64 *result, int flags);
 
-#define DEFINE_VERSIONED_FSTAT(name, structure)                                                                        \
-  int name(int version, int descriptor, struct structure *result);                                                     \
-  EXPORT int name(int version, int descriptor, struct structure *result) {                                             \
-    const int failed = NEXT(name)(version, descriptor, result);                                                        \
-    if (!failed)                                                                                                       \
-      describeOpened((struct stat *)result);                                                                           \
-    return failed;                                                                                                     \
-  }
-
-#define DEFINE_VERSIONED_FSTATAT(name, structure)                                                                      \
-  int name(int version, int folder, const char *path, struct structure *result, int flags);                            \
-  RARE static int name##Virtual(int version, int folder, const char *path, struct structure *result, int flags) {      \
-    RESOLVE(path);                                                                                                     \
-    const int failed = NEXT(name)(version, folder, usable, result, flags);                                             \
-    if (!failed && isVirtual)                                                                                          \
-      describe(found.driver, found.device, (struct stat *)result);                                                     \
-    return failed;                                                                                                     \
-  }                                                                                                                    \
-  EXPORT int name(int version, int folder, const char *path, struct structure *result, int flags) {                    \
-    if (luthierIsVirtualPath(path))                                                                                    \
-      return name##Virtual(version, folder, path, result, flags);                                                      \
-    const int failed = NEXT(name)(version, folder, path, result, flags);                                               \
-    if (!failed && isDescriptorItself(path, flags))                                                                    \
-      describeOpened((struct stat *)result);                                                                           \
-    return failed;                                                                                                     \
-  }
-
-DEFINE_VERSIONED_STAT(__xstat, stat)
-DEFINE_VERSIONED_STAT(__xstat64, stat64)
-DEFINE_VERSIONED_STAT(__lxstat, stat)
-DEFINE_VERSIONED_STAT(__lxstat64, stat64)
-DEFINE_VERSIONED_FSTAT(__fxstat, stat)
-DEFINE_VERSIONED_FSTAT(__fxstat64, stat64)
-DEFINE_VERSIONED_FSTATAT(__fxstatat, stat)
-DEFINE_VERSIONED_FSTATAT(__fxstatat64, stat64)
+DEFINE_STAT(stat, stat, , )
+DEFINE_STAT(stat64, stat64, , )
+DEFINE_STAT(lstat, stat, , )
+DEFINE_STAT(lstat64, stat64, , )
+DEFINE_FSTAT(fstat, stat, , )
+DEFINE_FSTAT(fstat64, stat64, , )
+DEFINE_FSTATAT(fstatat, stat, , )
+DEFINE_FSTATAT(fstatat64, stat64, , )
+DEFINE_STAT(__xstat, stat, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_STAT(__xstat64, stat64, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_STAT(__lxstat, stat, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_STAT(__lxstat64, stat64, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_FSTAT(__fxstat, stat, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_FSTAT(__fxstat64, stat64, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_FSTATAT(__fxstatat, stat, VERSION_PARAMETER, VERSION_ARGUMENT)
+DEFINE_FSTATAT(__fxstatat64, stat64, VERSION_PARAMETER, VERSION_ARGUMENT)
 
 static void describeExtended(const struct LuthierVgpuDriver *driver, LuthierVgpuFile device, struct statx *status) {
   if (device == LUTHIER_VGPU_NO_FILE)

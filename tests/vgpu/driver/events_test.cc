@@ -97,16 +97,18 @@ TEST_F(Events, waitForAnyAndForAll) {
 }
 
 TEST_F(Events, destroyReleasesWaiters) {
-  const uint32_t event = make(), other = make();
-  std::thread destroyer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    table.destroy(event);
-  });
-  auto events = list({other, event});
-  WaitResult result = WaitResult::Complete;
-  EXPECT_EQ(table.wait(events, false, 5000, result), EIO);
-  EXPECT_EQ(result, WaitResult::Failed);
-  destroyer.join();
+  for (const bool all : {false, true}) {
+    const uint32_t event = make(), other = make();
+    std::thread destroyer([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      table.destroy(event);
+    });
+    auto events = list({other, event});
+    WaitResult result = WaitResult::Complete;
+    EXPECT_EQ(table.wait(events, all, 5000, result), EIO);
+    EXPECT_EQ(result, WaitResult::Failed);
+    destroyer.join();
+  }
 }
 
 TEST_F(Events, idsAreUsedAgainAndRunOut) {
@@ -200,19 +202,6 @@ TEST_F(Events, agesAreWrittenBackAfterSleeping) {
   EXPECT_EQ(wait(events, true, 5000), WaitResult::Complete);
   EXPECT_EQ(events[0].signal.lastAge, 2u);
   setter.join();
-}
-
-TEST_F(Events, destroyEndsAWaitForAll) {
-  const uint32_t event = make(), other = make();
-  std::thread destroyer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    table.destroy(event);
-  });
-  auto events = list({other, event});
-  WaitResult result = WaitResult::Complete;
-  EXPECT_EQ(table.wait(events, true, 5000, result), EIO);
-  EXPECT_EQ(result, WaitResult::Failed);
-  destroyer.join();
 }
 
 TEST_F(Events, theSameEventTwice) {

@@ -94,6 +94,19 @@ struct Side : KfdTest {
     EXPECT_EQ(map(request.handle, {0}), 0);
     return request;
   }
+
+  /// Shares a buffer in the given way, and expects the other side to change() it.
+  void expectChange(void (Side::*send)(const kfd::AllocMemory &)) {
+    const kfd::AllocMemory made = filled(42);
+    (this->*send)(made);
+    hear('w');
+    EXPECT_TRUE(isAll(made.address, 43));
+  }
+  void change(uint64_t address) {
+    EXPECT_TRUE(isAll(address, 42));
+    std::memset(pointer(address), 43, kSize);
+    tell('w');
+  }
 };
 
 struct TwoProcesses : testing::Test {
@@ -124,35 +137,13 @@ struct TwoProcesses : testing::Test {
 };
 
 TEST_F(TwoProcesses, ipcMemoryIsTheSameInBoth) {
-  run(
-      [](Side &side) {
-        const kfd::AllocMemory made = side.filled(42);
-        side.sendHandle(made);
-        side.hear('w');
-        EXPECT_TRUE(side.isAll(made.address, 43));
-      },
-      [](Side &side) {
-        const kfd::IpcImport imported = side.receiveHandle();
-        EXPECT_TRUE(side.isAll(imported.address, 42));
-        std::memset(pointer(imported.address), 43, kSize);
-        side.tell('w');
-      });
+  run([](Side &side) { side.expectChange(&Side::sendHandle); },
+      [](Side &side) { side.change(side.receiveHandle().address); });
 }
 
 TEST_F(TwoProcesses, dmabufsAreTheSameInBoth) {
-  run(
-      [](Side &side) {
-        const kfd::AllocMemory made = side.filled(42);
-        side.sendDmabuf(made);
-        side.hear('w');
-        EXPECT_TRUE(side.isAll(made.address, 43));
-      },
-      [](Side &side) {
-        const kfd::ImportDmabuf imported = side.receiveDmabuf();
-        EXPECT_TRUE(side.isAll(imported.address, 42));
-        std::memset(pointer(imported.address), 43, kSize);
-        side.tell('w');
-      });
+  run([](Side &side) { side.expectChange(&Side::sendDmabuf); },
+      [](Side &side) { side.change(side.receiveDmabuf().address); });
 }
 
 TEST_F(TwoProcesses, theImporterKeepsWhatTheExporterFrees) {
