@@ -24,9 +24,8 @@ Result<Allocation> allocationOf(const object::CodeObject &object, const object::
   const object::KernelDescriptor descriptor = LUTHIER_TRY(object.descriptor(kernel));
   const isa::Target &target = object.target();
   Allocation a;
-  // Up to gfx9, VCC, FLAT_SCRATCH and XNACK_MASK are the last six of what is allocated.
   const unsigned sgprs = descriptor.sgprs(target);
-  a.sgprs = target.major >= 10 ? target.sgprs : std::min<unsigned>(sgprs > 6 ? sgprs - 6 : 0, target.sgprs);
+  a.sgprs = std::min<unsigned>(sgprs - std::min<unsigned>(sgprs, target.trailingSgprs), target.sgprs);
   const unsigned vgprs = descriptor.vgprs(target);
   if (target.unifiedVgprs) {
     a.vgprs = std::min(vgprs, descriptor.accumOffset());

@@ -5,19 +5,22 @@
 // where those of matrix instructions grow with the number of passes, the row says so instead of repeating itself.
 #pragma once
 
+#include "isa/target.h"
+
 #include <cstdint>
 
 namespace luthier::analysis::hazard {
 
+constexpr uint8_t generation(isa::HazardSet set) { return static_cast<uint8_t>(1u << static_cast<unsigned>(set)); }
+
 // Generations, as far as rules tell them apart.
 enum Generation : uint8_t {
-  kNoGeneration = 0, ///< one that has no rules
-  kGfx8 = 1 << 0,
-  kGfx9 = 1 << 1, ///< those without matrix instructions
-  kGfx908 = 1 << 2,
-  kGfx90a = 1 << 3,
-  kGfx940 = 1 << 4, ///< gfx942 too
-  kGfx10 = 1 << 5,
+  kGfx8 = generation(isa::HazardSet::Gfx8),
+  kGfx9 = generation(isa::HazardSet::Gfx9), ///< those without matrix instructions
+  kGfx908 = generation(isa::HazardSet::Gfx908),
+  kGfx90a = generation(isa::HazardSet::Gfx90a),
+  kGfx940 = generation(isa::HazardSet::Gfx940), ///< gfx942 too
+  kGfx10 = generation(isa::HazardSet::Gfx10),
   kAll9 = kGfx9 | kGfx908 | kGfx90a | kGfx940,
   kAll = kGfx8 | kAll9,
   kUnified = kGfx90a | kGfx940, ///< matrix instructions work on any vector register

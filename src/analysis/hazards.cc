@@ -16,21 +16,6 @@ namespace {
 constexpr unsigned kMostPasses = 16;
 constexpr unsigned kNear = 5; ///< wait states that all but a few rules are content with
 
-/// None for those that no rule is about.
-Generation generationOf(const isa::Target &target) {
-  if (target.major == 8)
-    return kGfx8;
-  if (target.major == 10)
-    return kGfx10;
-  if (target.major != 9)
-    return {};
-  if (target.minor >= 4)
-    return kGfx940;
-  if (target.unifiedVgprs)
-    return kGfx90a;
-  return target.accVgprs ? kGfx908 : kGfx9;
-}
-
 unsigned statesOf(const Rule &rule, unsigned passes) {
   return static_cast<unsigned>(std::max(0, rule.states + (rule.plusPasses ? static_cast<int>(passes) : 0)));
 }
@@ -39,14 +24,14 @@ unsigned statesOf(const Rule &rule, unsigned passes) {
 class Rules {
 public:
   static const Rules &of(const isa::Target &target) {
-    [[clang::no_destroy]] static const std::array<Rules, 7> all = [] {
-      std::array<Rules, 7> sets;
-      for (unsigned n = 0; n < 6; ++n)
-        sets[n + 1].collect(static_cast<Generation>(1u << n));
+    constexpr unsigned kSets = static_cast<unsigned>(isa::HazardSet::Gfx10) + 1;
+    [[clang::no_destroy]] static const std::array<Rules, kSets> all = [] {
+      std::array<Rules, kSets> sets;
+      for (unsigned n = 1; n < kSets; ++n) // there are none for the first
+        sets[n].collect(static_cast<Generation>(generation(static_cast<isa::HazardSet>(n))));
       return sets;
     }();
-    const Generation generation = generationOf(target);
-    return all[generation != kNoGeneration ? std::countr_zero(static_cast<unsigned>(generation)) + 1 : 0];
+    return all[static_cast<unsigned>(target.hazards)];
   }
 
   unsigned window() const { return window_; }
@@ -129,7 +114,7 @@ unsigned waitStatesOf(const isa::Target &target, const Instr &instr) {
   if (instr.opcode() != Opcode::S_NOP || instr.operands().empty())
     return 1;
   const auto count = static_cast<unsigned>(instr.operands()[0].value);
-  return (count & (target.major <= 8 ? 7 : 15)) + 1;
+  return (count & ((1u << target.nopBits) - 1)) + 1;
 }
 
 unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *const> before,

@@ -139,7 +139,7 @@ Result<isa::Decoder *> Program::decoder(const object::Symbol &function) {
   const object::Symbol *kernel = function.kind == object::SymbolKind::Kernel ? &function : nullptr;
   if (!kernel && !object_->kernels().empty())
     kernel = &object_->kernels().front();
-  if (kernel && target.major >= 10)
+  if (kernel && target.wave32)
     waveSize = LUTHIER_TRY(object_->descriptor(*kernel)).waveSize(target);
   std::unique_ptr<isa::Decoder> &slot = waveSize == 32 ? wave32_ : wave64_;
   if (!slot)

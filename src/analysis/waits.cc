@@ -8,7 +8,7 @@ namespace luthier::analysis {
 
 namespace {
 
-bool hasKnownCounters(const isa::Target &target) { return isa::waitFields(target) != nullptr; }
+bool hasKnownCounters(const isa::Target &target) { return target.waitFields != nullptr; }
 
 bool isCacheControl(const Instr &instr) { return !instr.is(Property::Load) && !instr.is(Property::Store); }
 
@@ -47,7 +47,7 @@ WaitState WaitState::unknown(const isa::Target &target) {
   WaitState state;
   state.counters_.fill({kMany, true, true});
   // Stores return nothing.
-  state.counters_[static_cast<unsigned>(Counter::Vs)] = {target.major >= 10 ? kMany : uint8_t{0}, false, false};
+  state.counters_[static_cast<unsigned>(Counter::Vs)] = {target.storeCounter ? kMany : uint8_t{0}, false, false};
   return state;
 }
 
@@ -128,7 +128,7 @@ void WaitState::waitcnt(const Instr &instr, const isa::Target &target) {
     return;
   const std::string_view name = instr.mnemonic();
   if (name == "s_waitcnt") {
-    if (const isa::WaitFields *fields = isa::waitFields(target)) {
+    if (const isa::WaitFields *fields = target.waitFields) {
       wait(Counter::Vm, fields->vm.get(value));
       wait(Counter::Exp, fields->exp.get(value));
       wait(Counter::Lgkm, fields->lgkm.get(value));
@@ -179,7 +179,7 @@ void WaitState::step(const Instr &instr, const isa::Target &target) {
   // Operations of which it is not certain that they count (cache control) count, but push nothing out.
   const bool certain = !isCacheControl(instr);
   const bool returns = instr.is(Property::Load) || !instr.writes().empty();
-  const bool storeCounter = target.major >= 10 && instr.is(Property::Store) && !instr.is(Property::Load);
+  const bool storeCounter = target.storeCounter && instr.is(Property::Store) && !instr.is(Property::Load);
   switch (instr.memorySpace()) {
   case MemorySpace::None:
     break;
@@ -211,7 +211,7 @@ void WaitState::step(const Instr &instr, const isa::Target &target) {
   case MemorySpace::Scratch:
   case MemorySpace::Buffer:
   case MemorySpace::Image:
-    issue(storeCounter ? Counter::Vs : Counter::Vm, target.major < 10 || instr.memorySpace() != MemorySpace::Image,
+    issue(storeCounter ? Counter::Vs : Counter::Vm, target.imagesInOrder || instr.memorySpace() != MemorySpace::Image,
           certain);
     if (returns)
       addResults(Counter::Vm);

@@ -46,14 +46,14 @@ struct WaitsFor {
 
 WaitsFor waitsFor(const Instr &instr, const isa::Target &target) {
   WaitsFor result;
-  const isa::WaitFields *fields = isa::waitFields(target);
+  const isa::WaitFields *fields = target.waitFields;
   uint32_t value = 0xffff;
   for (const Operand &operand : instr.operands())
     if (operand.kind == OperandKind::Immediate || operand.kind == OperandKind::Modifier)
       value = static_cast<uint32_t>(operand.value) & 0xffff;
   if (instr.opcode() == Opcode::S_WAITCNT && fields) {
     result.vector = fields->vm.get(value) == 0;
-    result.stores = result.vector && target.major < 10;
+    result.stores = result.vector && !target.storeCounter;
     result.scalar = fields->lgkm.get(value) == 0;
   } else if (instr.mnemonic() == "s_waitcnt_vscnt") {
     result.stores = value == 0;

@@ -285,8 +285,7 @@ Result<bool> enlarge(object::KernelDescriptor &descriptor, const isa::Target &ta
   } else {
     LUTHIER_TRY(descriptor.setVgprs(target, std::max(descriptor.vgprs(target), std::max(needs.vgprs, needs.accVgprs))));
   }
-  // VCC, FLAT_SCRATCH and XNACK_MASK are counted on top.
-  LUTHIER_TRY(descriptor.setSgprs(target, std::max(descriptor.sgprs(target), needs.sgprs + 6)));
+  LUTHIER_TRY(descriptor.setSgprs(target, std::max(descriptor.sgprs(target), needs.sgprs + target.trailingSgprs)));
   const uint32_t stack = needs.stackBytes + (needs.stackBounded ? 0 : analysis::kAssumedStackBytes);
   descriptor.privateSegmentSize = std::max(descriptor.privateSegmentSize, stack);
   return !(descriptor == before);

@@ -72,7 +72,7 @@ Result<std::vector<uint8_t>> assembleObject(const Target &target, std::string_vi
   std::unique_ptr<llvm::MCAsmInfo> asmInfo(llvmTarget->createMCAsmInfo(*registers, triple.str(), options));
   std::unique_ptr<llvm::MCInstrInfo> instructions(llvmTarget->createMCInstrInfo());
   std::string features;
-  if (target.major >= 10 && waveSize)
+  if (target.wave32 && waveSize)
     features = waveSize == 32 ? "+wavefrontsize32" : "-wavefrontsize32,+wavefrontsize64";
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget(llvmTarget->createMCSubtargetInfo(
       triple.str(), llvm::StringRef(target.name.data(), target.name.size()), features));

@@ -113,7 +113,7 @@ struct Decoder::Impl {
   void hardwareRegister(const Form &row, int64_t value, Uses &reads, Uses &writes) const;
 
   RegRange implicit(RegRange range, const Form &row) const {
-    if (range.first == Reg::FlatScratchLo && target.major <= 9)
+    if (range.first == Reg::FlatScratchLo && target.scalarFlatScratch)
       range.first = Reg::FlatScrLo;
     if (waveSize == 32 && (range.first == Reg::VccLo || range.first == Reg::ExecLo) && !(row.flags & kScalar64))
       range.count = 1;
@@ -127,7 +127,7 @@ Decoder::~Decoder() = default;
 Result<std::unique_ptr<Decoder>> Decoder::create(const Target &target, unsigned waveSize) {
   if (!waveSize)
     waveSize = target.waveSize;
-  if (waveSize != 64 && (waveSize != 32 || target.major < 10))
+  if (!(waveSize == 64 && target.wave64) && !(waveSize == 32 && target.wave32))
     return makeError("{} has no waves of {} lanes", target.name, waveSize);
   std::unique_ptr<LlvmMc> mc = LUTHIER_TRY(LlvmMc::create(target, waveSize));
   return std::unique_ptr<Decoder>(
@@ -216,7 +216,7 @@ void Decoder::Impl::hardwareRegister(const Form &row, int64_t value, Uses &reads
     reads.add({Reg::VccLo, 2});
     reads.add({Reg::ExecLo, 2});
   }
-  if (target.major >= 10 && (id == kFlatScratchLo || id == kFlatScratchHi))
+  if (!target.scalarFlatScratch && (id == kFlatScratchLo || id == kFlatScratchHi))
     use(id == kFlatScratchLo ? Reg::FlatScratchLo : Reg::FlatScratchHi);
 }
 
@@ -235,13 +235,13 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     reads.add(implicit(implicits[n], row));
   for (unsigned n = 0; n < row.implicitWriteCount; ++n)
     writes.add(implicit(implicits[row.implicitReadCount + n], row));
-  if ((row.flags & kLdsLimitInM0) && target.major < 9)
+  if ((row.flags & kLdsLimitInM0) && target.ldsLimitInM0)
     reads.add({Reg::M0, 1});
 
   // Which results leave something of their register as it was.
-  const bool half = ((row.flags & kKeepsHalf) && target.major >= 9) ||
-                    ((row.flags & kKeepsHalf10) && target.major >= 10) ||
-                    ((row.flags & kSelectsHalf) && target.major >= 9 && (wordAt(out.bytes_) >> 14 & 1));
+  const bool half = ((row.flags & kKeepsHalf) && target.keepsHalves) ||
+                    ((row.flags & kKeepsHalf10) && target.keepsAllHalves) ||
+                    ((row.flags & kSelectsHalf) && target.keepsHalves && (wordAt(out.bytes_) >> 14 & 1));
   bool keeps = half;
   bool dppWritesAll = true;
   const std::span<const OperandForm> forms = operandsOf(row);
@@ -300,8 +300,8 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
     const bool vector = isVector(operand.regs.first) || isAccumulator(operand.regs.first);
     if (keeps && operand.written && vector)
       operand.read = true;
-    // How many registers an image's address has is up to the resource before gfx10; LLVM says the least.
-    if (row.space == MemorySpace::Image && forms[n].role == Role::VectorAddress && target.major < 10)
+    // LLVM says the least.
+    if (row.space == MemorySpace::Image && forms[n].role == Role::VectorAddress && target.imageAddressByResource)
       operand.regs.count = static_cast<uint16_t>(std::min(16u, number(Reg::A0) - number(operand.regs.first)));
     const bool indexed = indexedVectors && vector;
     const RegRange readRange = indexed || (row.flags & kIndexedRead) ? fromOn(operand.regs) : operand.regs;

@@ -36,6 +36,7 @@ enum class Format : uint8_t {
 
 /// The format of an instruction whose first dword is `word`.
 Format formatOf(EncodingFamily family, uint32_t word);
+inline Format formatOf(const Target &target, uint32_t word) { return formatOf(target.encoding, word); }
 
 /// A field of `Width` bits at bit `Low` of a 64-bit instruction (first dword in the low half).
 constexpr uint32_t field(uint64_t bits, unsigned low, unsigned width) {

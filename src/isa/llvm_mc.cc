@@ -33,10 +33,10 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
   const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(triple.str(), error);
   if (!llvmTarget)
     return makeError("LLVM has no AMD GPU target: {}", error);
-  // Before gfx10 there are no waves to choose from. LLVM 21 crashes over a literal that it may not read: so it may, see
+  // LLVM 21 crashes over a literal that it may not read: so it may, see
   // decode().
   std::string features = "+vop3-literal";
-  if (target.major >= 10)
+  if (target.wave32)
     features = waveSize == 32 ? "+wavefrontsize32" : "-wavefrontsize32,+wavefrontsize64";
   auto mc = std::make_unique<LlvmMc>();
   mc->family = target.encoding;

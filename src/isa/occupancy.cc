@@ -26,8 +26,8 @@ unsigned scaled(unsigned value, const Target &target, unsigned waveSize) {
   return waveSizeOf(target, waveSize) == 32 ? 2 * value : value;
 }
 
-/// The highest number of SGPRs that can be used: VCC counts, and before gfx10 FLAT_SCRATCH and XNACK_MASK.
-unsigned sgprLimit(const Target &target) { return target.sgprs + (target.sgprFile ? 6 : 2); }
+/// The highest number of SGPRs that can be used. VCC counts, also where it has a number of its own.
+unsigned sgprLimit(const Target &target) { return target.sgprs + std::max<unsigned>(target.trailingSgprs, 2); }
 
 } // namespace
 

@@ -116,7 +116,7 @@ public:
 private:
   void probe(Format format, uint64_t bits) {
     // A flipped bit can lead into another format, whose opcodes have their own turn.
-    if (formatOf(target_.encoding, static_cast<uint32_t>(bits)) != format)
+    if (formatOf(target_, static_cast<uint32_t>(bits)) != format)
       return;
     uint8_t bytes[16] = {};
     memcpy(bytes, &bits, sizeof bits);

@@ -49,8 +49,8 @@ FieldFinder::~FieldFinder() = default;
 Result<std::unique_ptr<FieldFinder>> FieldFinder::create(const Target &target, unsigned waveSize) {
   auto impl = std::make_unique<Impl>();
   impl->mc = LUTHIER_TRY(LlvmMc::create(target, waveSize));
-  impl->alignedTuples = target.unifiedVgprs;
-  impl->m0BehindNull = target.major >= 11;
+  impl->alignedTuples = target.alignedTuples;
+  impl->m0BehindNull = target.m0BehindNull;
   std::string error;
   const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget("amdgcn-amd-amdhsa", error);
   impl->emitter.reset(llvmTarget->createMCCodeEmitter(*impl->mc->instructions, *impl->mc->context));

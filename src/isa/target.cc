@@ -10,235 +10,181 @@
 
 namespace luthier::isa {
 
-// From LLVM's AMDGPUUsage (machines, features, register granules) and the ISA manuals. gfx10 and later are described in
-// WGP mode, which compilers choose: a workgroup has four SIMDs and two LDS blocks to itself and its neighbours.
-static constexpr Target kTargets[] = {
-    {.name = "gfx1030",
-     .major = 10,
-     .minor = 3,
-     .step = 0,
-     .elfMachine = 0x36,
-     .encoding = EncodingFamily::Gfx10,
-     .waveSize = 32,
-     .wave32 = true,
-     .sgprs = 106,
-     .sgprFile = 0,
-     .sgprGranule = 128,
-     .vgprs = 256,
-     .accVgprs = 0,
-     .vgprFileLanes = 512,
-     .vgprGranule = 8,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 16,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 32,
-     .ldsBytes = 131072,
-     .ldsGranule = 512,
-     .flatOffsetBits = 12,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = false,
-     .virtualGpu = false},
-    {.name = "gfx1100",
-     .major = 11,
-     .minor = 0,
-     .step = 0,
-     .elfMachine = 0x41,
-     .encoding = EncodingFamily::Gfx11,
-     .waveSize = 32,
-     .wave32 = true,
-     .sgprs = 106,
-     .sgprFile = 0,
-     .sgprGranule = 128,
-     .vgprs = 256,
-     .accVgprs = 0,
-     .vgprFileLanes = 768,
-     .vgprGranule = 12,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 16,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 32,
-     .ldsBytes = 131072,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = true,
-     .virtualGpu = false},
-    {.name = "gfx803",
-     .major = 8,
-     .minor = 0,
-     .step = 3,
-     .elfMachine = 0x2a,
-     .encoding = EncodingFamily::Gfx8,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 0,
-     .vgprFileLanes = 256,
-     .vgprGranule = 4,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 10,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 0,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = false,
-     .virtualGpu = false},
-    {.name = "gfx900",
-     .major = 9,
-     .minor = 0,
-     .step = 0,
-     .elfMachine = 0x2c,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 0,
-     .vgprFileLanes = 256,
-     .vgprGranule = 4,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 10,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = false,
-     .virtualGpu = false},
-    {.name = "gfx906",
-     .major = 9,
-     .minor = 0,
-     .step = 6,
-     .elfMachine = 0x2f,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 0,
-     .vgprFileLanes = 256,
-     .vgprGranule = 4,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 10,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = false,
-     .virtualGpu = false},
-    {.name = "gfx908",
-     .major = 9,
-     .minor = 0,
-     .step = 8,
-     .elfMachine = 0x30,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 256,
-     .vgprFileLanes = 256,
-     .vgprGranule = 4,
-     .vgprDescriptorGranule = 4,
-     .maxWavesPerSimd = 10,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = false,
-     .packedWorkitemIds = false,
-     .virtualGpu = false},
-    {.name = "gfx90a",
-     .major = 9,
-     .minor = 0,
-     .step = 10,
-     .elfMachine = 0x3f,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 256,
-     .vgprFileLanes = 512,
-     .vgprGranule = 8,
-     .vgprDescriptorGranule = 8,
-     .maxWavesPerSimd = 8,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = true,
-     .packedWorkitemIds = true,
-     .virtualGpu = true},
-    {.name = "gfx940",
-     .major = 9,
-     .minor = 4,
-     .step = 0,
-     .elfMachine = 0x40,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 256,
-     .vgprFileLanes = 512,
-     .vgprGranule = 8,
-     .vgprDescriptorGranule = 8,
-     .maxWavesPerSimd = 8,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = true,
-     .packedWorkitemIds = true,
-     .virtualGpu = false},
-    {.name = "gfx942",
-     .major = 9,
-     .minor = 4,
-     .step = 2,
-     .elfMachine = 0x4c,
-     .encoding = EncodingFamily::Gfx9,
-     .waveSize = 64,
-     .wave32 = false,
-     .sgprs = 102,
-     .sgprFile = 800,
-     .sgprGranule = 16,
-     .vgprs = 256,
-     .accVgprs = 256,
-     .vgprFileLanes = 512,
-     .vgprGranule = 8,
-     .vgprDescriptorGranule = 8,
-     .maxWavesPerSimd = 8,
-     .simdsPerComputeUnit = 4,
-     .maxWorkgroupWaves = 16,
-     .ldsBytes = 65536,
-     .ldsGranule = 512,
-     .flatOffsetBits = 13,
-     .unifiedVgprs = true,
-     .packedWorkitemIds = true,
-     .virtualGpu = false},
+namespace {
+
+// From LLVM's AMDGPUUsage (machines, features, register granules), the ISA manuals and the amdgpu driver (SDMA). gfx10
+// and later are described in WGP mode, which compilers choose: a workgroup has four SIMDs and two LDS blocks to itself
+// and its neighbours.
+
+/// A row like another one, but for what `change` changes.
+constexpr Target with(
+    Target row, std::string_view name, TargetVersion version, uint8_t elfMachine,
+    void (*change)(Target &) = [](Target &) {}) {
+  row.name = name;
+  row.version = version;
+  row.elfMachine = elfMachine;
+  change(row);
+  return row;
+}
+
+constexpr Target kGfx803 = {
+    .name = "gfx803",
+    .version = {8, 0, 3},
+    .elfMachine = 0x2a,
+    .encoding = EncodingFamily::Gfx8,
+    .virtualGpu = false,
+    .waveSize = 64,
+    .wave32 = false,
+    .wave64 = true,
+    .sgprs = 102,
+    .sgprFile = 800,
+    .sgprGranule = 16,
+    .sgprDescriptorGranule = 8,
+    .trailingSgprs = 6,
+    .xnackMask = false, // it has the register, but never repeats an access
+    .scalarFlatScratch = true,
+    .m0BehindNull = false,
+    .vgprs = 256,
+    .accVgprs = 0,
+    .vgprFileLanes = 256,
+    .vgprGranule = 4,
+    .vgprDescriptorGranule = 4,
+    .unifiedVgprs = false,
+    .accumulatorOperands = false,
+    .alignedTuples = false,
+    .keepsHalves = false,
+    .keepsAllHalves = false,
+    .maxWavesPerSimd = 10,
+    .simdsPerComputeUnit = 4,
+    .maxWorkgroupWaves = 16,
+    .ldsBytes = 65536,
+    .ldsGranule = 512,
+    .packedWorkitemIds = false,
+    .flatScratch = FlatScratch::Sgprs,
+    .rsrc1Reserved = 0x1fu << 27,
+    .rsrc3Reserved = ~0u,
+    .flatOffsetBits = 0,
+    .nopBits = 3,
+    .hardwareIdRegister = 4,
+    .fetchedAheadBytes = 3 * 64,
+    .branchWord = 0xbf820000,
+    .codeEnd = false,
+    .callInstruction = false,
+    .gprIndexing = true,
+    .scratchInstructions = false,
+    .ldsLimitInM0 = true,
+    .imageAddressByResource = true,
+    .bufferResource = BufferResource::Gfx8,
+    .waitFields = &kWaitFieldsGfx8,
+    .storeCounter = false,
+    .imagesInOrder = true,
+    .hazards = HazardSet::Gfx8,
+    .gcrAcquire = false,
+    .sdmaVersion = 30,
+    .copyCountBits = 22,
 };
+
+constexpr Target kGfx900 = with(kGfx803, "gfx900", {9, 0, 0}, 0x2c, [](Target &t) {
+  t.encoding = EncodingFamily::Gfx9;
+  t.sgprDescriptorGranule = 16;
+  t.xnackMask = true;
+  t.keepsHalves = true;
+  t.flatOffsetBits = 13;
+  t.nopBits = 4;
+  t.callInstruction = true;
+  t.scratchInstructions = true;
+  t.ldsLimitInM0 = false;
+  t.bufferResource = BufferResource::Gfx9;
+  t.waitFields = &kWaitFieldsGfx9;
+  t.hazards = HazardSet::Gfx9;
+  t.sdmaVersion = 40;
+});
+
+constexpr Target kGfx906 = with(kGfx900, "gfx906", {9, 0, 6}, 0x2f, [](Target &t) { t.sdmaVersion = 42; });
+
+constexpr Target kGfx908 = with(kGfx906, "gfx908", {9, 0, 8}, 0x30, [](Target &t) {
+  t.accVgprs = 256;
+  t.hazards = HazardSet::Gfx908;
+});
+
+constexpr Target kGfx90a = with(kGfx908, "gfx90a", {9, 0, 10}, 0x3f, [](Target &t) {
+  t.virtualGpu = true;
+  t.vgprFileLanes = 512;
+  t.vgprGranule = 8;
+  t.vgprDescriptorGranule = 8;
+  t.unifiedVgprs = true;
+  t.accumulatorOperands = true;
+  t.alignedTuples = true;
+  t.maxWavesPerSimd = 8;
+  t.packedWorkitemIds = true;
+  t.rsrc3Reserved = ~(0x3fu | 1u << 16); // ACCUM_OFFSET and TG_SPLIT
+  t.fetchedAheadBytes = 16 * 64;
+  t.hazards = HazardSet::Gfx90a;
+  t.sdmaVersion = 44;
+  t.copyCountBits = 30;
+});
+
+constexpr Target kGfx940 = with(kGfx90a, "gfx940", {9, 4, 0}, 0x40, [](Target &t) {
+  t.virtualGpu = false;
+  t.flatScratch = FlatScratch::Architected;
+  t.hazards = HazardSet::Gfx940;
+});
+
+constexpr Target kGfx942 = with(kGfx940, "gfx942", {9, 4, 2}, 0x4c);
+
+constexpr Target kGfx1030 = with(kGfx900, "gfx1030", {10, 3, 0}, 0x36, [](Target &t) {
+  t.encoding = EncodingFamily::Gfx10;
+  t.waveSize = 32;
+  t.wave32 = true;
+  t.sgprs = 106;
+  t.sgprFile = 0;
+  t.sgprGranule = 128;
+  t.trailingSgprs = 0;
+  t.xnackMask = false;
+  t.scalarFlatScratch = false;
+  t.vgprFileLanes = 512;
+  t.vgprGranule = 8;
+  t.keepsAllHalves = true;
+  t.maxWavesPerSimd = 16;
+  t.maxWorkgroupWaves = 32;
+  t.ldsBytes = 131072;
+  t.flatScratch = FlatScratch::HardwareRegisters;
+  t.rsrc1Reserved = 3u << 27;
+  t.rsrc3Reserved = 0;
+  t.flatOffsetBits = 12;
+  t.hardwareIdRegister = 23;
+  t.codeEnd = true;
+  t.gprIndexing = false;
+  t.imageAddressByResource = false;
+  t.bufferResource = BufferResource::Gfx10;
+  t.waitFields = &kWaitFieldsGfx10;
+  t.storeCounter = true;
+  t.imagesInOrder = false;
+  t.hazards = HazardSet::Gfx10;
+  t.gcrAcquire = true;
+  t.sdmaVersion = 52;
+  t.copyCountBits = 30;
+});
+
+constexpr Target kGfx1100 = with(kGfx1030, "gfx1100", {11, 0, 0}, 0x41, [](Target &t) {
+  t.encoding = EncodingFamily::Gfx11;
+  t.m0BehindNull = true;
+  t.vgprFileLanes = 768;
+  t.vgprGranule = 12;
+  t.packedWorkitemIds = true;
+  t.flatScratch = FlatScratch::Architected;
+  t.flatOffsetBits = 13;
+  t.fetchedAheadBytes = 3 * 128;
+  t.branchWord = 0xbfa00000;
+  t.bufferResource = BufferResource::Gfx11;
+  t.waitFields = &kWaitFieldsGfx11;
+  t.hazards = HazardSet::None;
+  t.sdmaVersion = 60;
+});
+
+constexpr Target kTargets[] = {kGfx1030, kGfx1100, kGfx803, kGfx900, kGfx906, kGfx908, kGfx90a, kGfx940, kGfx942};
+
+} // namespace
 
 std::span<const Target> targets() { return kTargets; }
 

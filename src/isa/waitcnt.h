@@ -1,7 +1,6 @@
 // The immediate of s_waitcnt: how many operations of each counter may still be in flight (the manuals' SOPP chapters).
+// Which layout a target has is in its row (isa/target.h).
 #pragma once
-
-#include "isa/target.h"
 
 #include <cstdint>
 
@@ -21,23 +20,12 @@ struct WaitField {
 };
 
 struct WaitFields {
-  uint8_t major;
   WaitField vm, exp, lgkm;
 };
 
-inline constexpr WaitFields kWaitFields[] = {
-    {8, {0, 4}, {4, 3}, {8, 4}},
-    {9, {0, 4, 14, 2}, {4, 3}, {8, 4}},
-    {10, {0, 4, 14, 2}, {4, 3}, {8, 6}},
-    {11, {10, 6}, {0, 3}, {4, 6}},
-};
-
-/// Null where they are not known.
-constexpr const WaitFields *waitFields(const Target &target) {
-  for (const WaitFields &row : kWaitFields)
-    if (row.major == target.major)
-      return &row;
-  return nullptr;
-}
+inline constexpr WaitFields kWaitFieldsGfx8 = {{0, 4}, {4, 3}, {8, 4}};
+inline constexpr WaitFields kWaitFieldsGfx9 = {{0, 4, 14, 2}, {4, 3}, {8, 4}};
+inline constexpr WaitFields kWaitFieldsGfx10 = {{0, 4, 14, 2}, {4, 3}, {8, 6}};
+inline constexpr WaitFields kWaitFieldsGfx11 = {{10, 6}, {0, 3}, {4, 6}};
 
 } // namespace luthier::isa

@@ -78,12 +78,14 @@ uint32_t KernelDescriptor::vgprs(const isa::Target &target) const {
   return (rsrc1::vgprBlocks.get(rsrc1) + 1) * isa::vgprDescriptorGranule(target, waveSize(target));
 }
 
+/// Unit of the count of SGPRs. Where more are allocated at a time, only some counts are used.
+static constexpr uint32_t kSgprBlock = 8;
+
 uint32_t KernelDescriptor::sgprs(const isa::Target &target) const {
-  if (target.major >= 10)
+  if (!target.countsSgprs())
     return kFixedSgprs;
-  const uint32_t blocks = rsrc1::sgprBlocks.get(rsrc1);
-  // gfx9 allocates 16 at a time but counts in eights: the field is even.
-  return target.major == 9 ? (blocks / 2 + 1) * 16 : (blocks + 1) * 8;
+  const uint32_t granule = target.sgprDescriptorGranule;
+  return ((rsrc1::sgprBlocks.get(rsrc1) + 1) * kSgprBlock + granule - 1) / granule * granule;
 }
 
 Result<void> KernelDescriptor::setVgprs(const isa::Target &target, uint32_t count) {
@@ -96,7 +98,7 @@ Result<void> KernelDescriptor::setVgprs(const isa::Target &target, uint32_t coun
 }
 
 Result<void> KernelDescriptor::setSgprs(const isa::Target &target, uint32_t count) {
-  if (target.major >= 10) {
+  if (!target.countsSgprs()) {
     if (count > kFixedSgprs)
       return makeError("{} SGPRs are more than the {} of {}", count, kFixedSgprs, target.name);
     rsrc1::sgprBlocks.set(rsrc1, 0);
@@ -105,8 +107,8 @@ Result<void> KernelDescriptor::setSgprs(const isa::Target &target, uint32_t coun
   constexpr uint32_t kMost = 112;
   if (count > kMost)
     return makeError("{} SGPRs are more than the {} of {}", count, kMost, target.name);
-  count = std::max(count, 1u);
-  rsrc1::sgprBlocks.set(rsrc1, target.major == 9 ? ((count + 15) / 16 - 1) * 2 : (count + 7) / 8 - 1);
+  const uint32_t granule = target.sgprDescriptorGranule;
+  rsrc1::sgprBlocks.set(rsrc1, ((std::max(count, 1u) + granule - 1) / granule - 1) * (granule / kSgprBlock));
   return {};
 }
 

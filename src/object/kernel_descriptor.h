@@ -166,7 +166,7 @@ struct KernelDescriptor {
   InitialSgprs initialSgprs(const isa::Target &target) const { return initialSgprs(architectedFlatScratch(target)); }
 
   static bool architectedFlatScratch(const isa::Target &target) {
-    return target.major >= 11 || (target.major == 9 && target.minor >= 4);
+    return target.flatScratch == isa::FlatScratch::Architected;
   }
 
   bool operator==(const KernelDescriptor &) const = default;

@@ -108,14 +108,10 @@ Result<void> check(const object::CodeObject &original, const Variant &variant) {
 
 std::span<const std::byte> asBytes(std::span<const uint8_t> code) { return std::as_bytes(code); }
 
-/// What is behind a kernel's end is fetched ahead of time, so it must be there, and it should be harmless. The same
-/// amount as LLVM's.
-uint64_t tailBytes(const isa::Target &target) {
-  return target.unifiedVgprs ? 16 * 64 : 3 * (target.major >= 11 ? 128 : 64);
-}
-
+/// What is behind a kernel's end is fetched ahead of time, so it must be there, and it should be harmless: as much as
+/// LLVM has there (Target::fetchedAheadBytes), of the same.
 void fillWithPadding(const isa::Target &target, std::span<std::byte> bytes) {
-  const uint32_t word = target.major >= 10 ? 0xbf9f0000 /* s_code_end */ : 0xbf800000 /* s_nop 0 */;
+  const uint32_t word = target.codeEnd ? 0xbf9f0000 /* s_code_end */ : 0xbf800000 /* s_nop 0 */;
   for (size_t at = 0; at + 4 <= bytes.size(); at += 4)
     memcpy(bytes.data() + at, &word, 4);
 }
@@ -253,7 +249,7 @@ Result<std::vector<std::byte>> emitMerged(const object::CodeObject &original, st
     addresses.push_back(alignUp(size, kCodeAlignment));
     size = addresses.back() + variant.code.size();
   }
-  std::vector<std::byte> code(size + tailBytes(original.target()));
+  std::vector<std::byte> code(size + original.target().fetchedAheadBytes);
   fillWithPadding(original.target(), code);
   for (size_t n = 0; n < variants.size(); ++n)
     std::ranges::copy(asBytes(variants[n].code), code.begin() + static_cast<ptrdiff_t>(addresses[n]));
@@ -296,7 +292,7 @@ Result<std::vector<std::byte>> emitOverlay(const object::CodeObject &original, c
   if (addresses.variables.size() < variant.variables.size())
     return inKernel(
         makeError("there are addresses for {} variables of {}", addresses.variables.size(), variant.variables.size()));
-  std::vector<std::byte> code(variant.code.size() + tailBytes(original.target()));
+  std::vector<std::byte> code(variant.code.size() + original.target().fetchedAheadBytes);
   fillWithPadding(original.target(), code);
   std::ranges::copy(asBytes(variant.code), code.begin());
   for (const CodeRelocation &relocation : variant.relocations) {

@@ -36,7 +36,8 @@ InitialSgpr sgprOf(LaunchValue value) {
 Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor) {
   if (descriptor.dynamicStack())
     return makeError("the kernel's stack has no known end behind which there were room");
-  if (object::KernelDescriptor::architectedFlatScratch(target) || target.major == 9)
+  if (object::KernelDescriptor::architectedFlatScratch(target) ||
+      (target.flatScratch == isa::FlatScratch::Sgprs && target.scratchInstructions))
     return {};
   return makeError("scratch cannot be set up on {} yet", target.name);
 }

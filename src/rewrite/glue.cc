@@ -8,58 +8,65 @@ namespace luthier::rewrite {
 
 namespace {
 
-/// Where an instruction exists.
+using isa::Target;
+
+bool always(const Target &) { return true; }
+bool withAccumulators(const Target &target) { return target.accVgprs != 0; }
+bool withScratch(const Target &target) { return target.scratchInstructions; }
+bool withCalls(const Target &target) { return target.callInstruction; }
+bool withIndexing(const Target &target) { return target.gprIndexing; }
+bool withFlatScratchPair(const Target &target) { return target.scratchInstructions && target.scalarFlatScratch; }
+
 struct Row {
   GlueOp op;
-  const char *text;   ///< registers: the first one is named 2, the second one 4
-  const char *wave32; ///< where it differs
-  uint8_t fromMajor = 8, toMajor = 255;
-  bool accumulators = false; ///< needs AccVGPRs
+  const char *text;                        ///< registers: the first one is named 2, the second one 4
+  const char *wave32 = nullptr;            ///< where it differs
+  bool (*exists)(const Target &) = always; ///< on a target
 };
 
 constexpr Row kRows[] = {
-    {GlueOp::MoveScalar, "s_mov_b32 s2, s4", nullptr},
-    {GlueOp::MoveScalarInline, "s_mov_b32 s2, 0", nullptr},
-    {GlueOp::MoveScalarLiteral, "s_mov_b32 s2, 0x12345678", nullptr},
-    {GlueOp::MoveScalarPair, "s_mov_b64 s[2:3], s[4:5]", nullptr},
-    {GlueOp::MoveVector, "v_mov_b32_e32 v2, v4", nullptr},
-    {GlueOp::MoveVectorScalar, "v_mov_b32_e32 v2, s4", nullptr},
-    {GlueOp::MoveVectorInline, "v_mov_b32_e32 v2, 0", nullptr},
-    {GlueOp::MoveVectorLiteral, "v_mov_b32_e32 v2, 0x12345678", nullptr},
-    {GlueOp::AccumulatorRead, "v_accvgpr_read_b32 v2, a4", nullptr, 8, 255, true},
-    {GlueOp::AccumulatorWrite, "v_accvgpr_write_b32 a2, v4", nullptr, 8, 255, true},
+    {GlueOp::MoveScalar, "s_mov_b32 s2, s4"},
+    {GlueOp::MoveScalarInline, "s_mov_b32 s2, 0"},
+    {GlueOp::MoveScalarLiteral, "s_mov_b32 s2, 0x12345678"},
+    {GlueOp::MoveScalarPair, "s_mov_b64 s[2:3], s[4:5]"},
+    {GlueOp::MoveVector, "v_mov_b32_e32 v2, v4"},
+    {GlueOp::MoveVectorScalar, "v_mov_b32_e32 v2, s4"},
+    {GlueOp::MoveVectorInline, "v_mov_b32_e32 v2, 0"},
+    {GlueOp::MoveVectorLiteral, "v_mov_b32_e32 v2, 0x12345678"},
+    {GlueOp::AccumulatorRead, "v_accvgpr_read_b32 v2, a4", nullptr, withAccumulators},
+    {GlueOp::AccumulatorWrite, "v_accvgpr_write_b32 a2, v4", nullptr, withAccumulators},
     {GlueOp::SaveExec, "s_mov_b64 s[2:3], exec", "s_mov_b32 s2, exec_lo"},
     {GlueOp::RestoreExec, "s_mov_b64 exec, s[2:3]", "s_mov_b32 exec_lo, s2"},
     {GlueOp::ExecOne, "s_mov_b64 exec, 1", "s_mov_b32 exec_lo, 1"},
     {GlueOp::ExecAll, "s_mov_b64 exec, -1", "s_mov_b32 exec_lo, -1"},
     {GlueOp::SaveVcc, "s_mov_b64 s[2:3], vcc", "s_mov_b32 s2, vcc_lo"},
     {GlueOp::RestoreVcc, "s_mov_b64 vcc, s[2:3]", "s_mov_b32 vcc_lo, s2"},
-    {GlueOp::SaveM0, "s_mov_b32 s2, m0", nullptr},
-    {GlueOp::RestoreM0, "s_mov_b32 m0, s2", nullptr},
-    {GlueOp::SaveScc, "s_cselect_b32 s2, 1, 0", nullptr},
-    {GlueOp::RestoreScc, "s_cmp_lg_u32 s2, 0", nullptr},
-    {GlueOp::WriteLane, "v_writelane_b32 v2, s4, 0", nullptr},
-    {GlueOp::ReadLane, "v_readlane_b32 s2, v4, 0", nullptr},
-    {GlueOp::ScratchStore, "scratch_store_dword off, v2, s4", nullptr, 9},
-    {GlueOp::ScratchLoad, "scratch_load_dword v2, off, s4", nullptr, 9},
-    {GlueOp::Nop, "s_nop 0", nullptr},
-    {GlueOp::WaitVector, "s_waitcnt vmcnt(0)", nullptr},
-    {GlueOp::WaitScalar, "s_waitcnt lgkmcnt(0)", nullptr},
-    {GlueOp::WaitBoth, "s_waitcnt vmcnt(0) lgkmcnt(0)", nullptr},
-    {GlueOp::Branch, "s_branch 0", nullptr},
-    {GlueOp::BranchExecZero, "s_cbranch_execz 0", nullptr},
-    {GlueOp::BranchScc0, "s_cbranch_scc0 0", nullptr},
-    {GlueOp::CompareEqual, "s_cmp_eq_u32 s2, 0x12345678", nullptr},
-    {GlueOp::Call, "s_call_b64 s[2:3], 0", nullptr, 9},
-    {GlueOp::IndexOff, "s_set_gpr_idx_off", nullptr, 8, 9},
-    {GlueOp::IndexOn, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1", nullptr, 8, 9},
-    {GlueOp::LoadPair, "s_load_dwordx2 s[2:3], s[4:5], 0x0", nullptr},
-    {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, 9, 9},
-    {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, 9, 9},
-    {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4", nullptr},
-    {GlueOp::ExtractY, "v_bfe_u32 v2, v4, 10, 10", nullptr},
-    {GlueOp::ExtractZ, "v_bfe_u32 v2, v4, 20, 10", nullptr},
-    {GlueOp::EndProgram, "s_endpgm", nullptr},
+    {GlueOp::SaveM0, "s_mov_b32 s2, m0"},
+    {GlueOp::RestoreM0, "s_mov_b32 m0, s2"},
+    {GlueOp::SaveScc, "s_cselect_b32 s2, 1, 0"},
+    {GlueOp::RestoreScc, "s_cmp_lg_u32 s2, 0"},
+    {GlueOp::WriteLane, "v_writelane_b32 v2, s4, 0"},
+    {GlueOp::ReadLane, "v_readlane_b32 s2, v4, 0"},
+    {GlueOp::ScratchStore, "scratch_store_dword off, v2, s4", nullptr, withScratch},
+    {GlueOp::ScratchLoad, "scratch_load_dword v2, off, s4", nullptr, withScratch},
+    {GlueOp::Nop, "s_nop 0"},
+    {GlueOp::WaitVector, "s_waitcnt vmcnt(0)"},
+    {GlueOp::WaitScalar, "s_waitcnt lgkmcnt(0)"},
+    {GlueOp::WaitBoth, "s_waitcnt vmcnt(0) lgkmcnt(0)"},
+    {GlueOp::Branch, "s_branch 0"},
+    {GlueOp::BranchExecZero, "s_cbranch_execz 0"},
+    {GlueOp::BranchScc0, "s_cbranch_scc0 0"},
+    {GlueOp::CompareEqual, "s_cmp_eq_u32 s2, 0x12345678"},
+    {GlueOp::Call, "s_call_b64 s[2:3], 0", nullptr, withCalls},
+    {GlueOp::IndexOff, "s_set_gpr_idx_off", nullptr, withIndexing},
+    {GlueOp::IndexOn, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1", nullptr, withIndexing},
+    {GlueOp::LoadPair, "s_load_dwordx2 s[2:3], s[4:5], 0x0"},
+    {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, withFlatScratchPair},
+    {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, withFlatScratchPair},
+    {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4"},
+    {GlueOp::ExtractY, "v_bfe_u32 v2, v4, 10, 10"},
+    {GlueOp::ExtractZ, "v_bfe_u32 v2, v4, 20, 10"},
+    {GlueOp::EndProgram, "s_endpgm"},
 };
 static_assert(std::size(kRows) == static_cast<size_t>(GlueOp::Count));
 
@@ -82,7 +89,7 @@ Result<std::unique_ptr<Glue>> Glue::create(const isa::Target &target, unsigned w
   std::string text;
   std::vector<GlueOp> ops;
   for (const Row &row : kRows) {
-    if (target.major < row.fromMajor || target.major > row.toMajor || (row.accumulators && !target.accVgprs))
+    if (!row.exists(target))
       continue;
     text += waveSize == 32 && row.wave32 ? row.wave32 : row.text;
     text += '\n';

@@ -48,7 +48,7 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   pool.vectorLimit_ = std::max<unsigned>(descriptor.vgprs(target),
                                          wavesPerSimd ? isa::maxVgprs(target, waveSize, wavesPerSimd) : files);
   const isa::Headroom more = isa::headroom(target, use);
-  const unsigned sgprs = target.major >= 10
+  const unsigned sgprs = !target.countsSgprs()
                              ? target.sgprs
                              : std::min<unsigned>(target.sgprs, std::max(had.sgprs, given.sgprs + more.sgprs));
   const unsigned vgprs = std::min<unsigned>(target.vgprs, had.vgprs + more.vgprs);
@@ -70,7 +70,7 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(vgpr(n));
   // XNACK_MASK is only looked at while the hardware repeats an access that faulted; there is none where it is not
   // enabled.
-  if (target.major == 9 && object.targetId().find("xnack+") == std::string_view::npos &&
+  if (target.xnackMask && object.targetId().find("xnack+") == std::string_view::npos &&
       !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;

@@ -6,12 +6,7 @@
 
 namespace luthier::rewrite {
 
-namespace {
-
-constexpr uint32_t kBranch = 0xbf820000; ///< s_branch up to gfx10
-constexpr uint32_t kBranchGfx11 = 0xbfa00000;
-
-} // namespace
+namespace {} // namespace
 
 Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                                     uint64_t code) const {
@@ -35,7 +30,7 @@ Result<void> VariantBuilder::finish(Layout &body) {
   const bool spills = spill_.slots != 0;
   object::KernelDescriptor descriptor = descriptor_;
   const CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
-  Layout::Result laid = LUTHIER_TRY(body.finish(target_.major >= 11 ? kBranchGfx11 : kBranch));
+  Layout::Result laid = LUTHIER_TRY(body.finish(target_.branchWord));
 
   const uint64_t shift = entry.size();
   variant.code.assign(entry.bytes().begin(), entry.bytes().end());
@@ -67,8 +62,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
 
   // Resources: the descriptor and the note say the same.
   const RegisterPool::Counts counts = pool_->counts();
-  const uint32_t specials = target_.major >= 10 ? 0 : 6;
-  const bool moreSgprs = target_.major < 10 && counts.sgprs > pool_->original().sgprs;
+  const uint32_t specials = target_.trailingSgprs;
+  const bool moreSgprs = target_.countsSgprs() && counts.sgprs > pool_->original().sgprs;
   const uint32_t sgprs = std::max(descriptor_.sgprs(target_), moreSgprs ? counts.sgprs + specials : 0);
   LUTHIER_TRY(descriptor.setSgprs(target_, sgprs));
   uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file

@@ -25,18 +25,14 @@ std::string problemWith(const KernelDescriptor &descriptor, const isa::Target &t
     uint32_t value, mustBeZero;
   };
   using namespace object;
-  const bool gfx10 = target.major >= 10;
   const uint32_t rsrc1Bits = rsrc1::privileged.mask() | rsrc1::debugMode.mask() | rsrc1::bulky.mask() |
-                             rsrc1::cdbgUser.mask() | (gfx10 ? 3u << 27 : 0x1fu << 27);
+                             rsrc1::cdbgUser.mask() | target.rsrc1Reserved;
   // Floating-point exceptions would go to a trap handler, which does not run here.
   const uint32_t rsrc2Bits = rsrc2::exceptionAddressWatch.mask() | rsrc2::exceptionMemory.mask() | 0xffu << 24;
-  const uint32_t rsrc3Bits = target.unifiedVgprs ? ~(rsrc3::accumOffset.mask() | rsrc3::threadgroupSplit.mask())
-                             : gfx10             ? 0
-                                                 : ~0u;
   constexpr uint32_t kPropertyBits = 7u << 7 | 0xfu << 12;
   for (const Check &check : {Check{"COMPUTE_PGM_RSRC1", descriptor.rsrc1, rsrc1Bits},
                              {"COMPUTE_PGM_RSRC2", descriptor.rsrc2, rsrc2Bits},
-                             {"COMPUTE_PGM_RSRC3", descriptor.rsrc3, rsrc3Bits},
+                             {"COMPUTE_PGM_RSRC3", descriptor.rsrc3, target.rsrc3Reserved},
                              {"KERNEL_CODE_PROPERTIES", descriptor.codeProperties, kPropertyBits}})
     if (check.value & check.mustBeZero)
       return fmt::format(

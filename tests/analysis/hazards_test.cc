@@ -123,7 +123,8 @@ protected:
       const bool mayBeMore = (first.instr().mnemonic().starts_with("v_dot") && second.instr().is(Property::Matrix)) ||
                              second.instr().memorySpace() == MemorySpace::Gds;
       // It takes op_sel_hi of packed instructions for the bit that chooses a half of the result.
-      const bool mayBeLess = target.minor == 4 && inserted == 1 && first.instr().mnemonic().starts_with("v_dot");
+      const bool mayBeLess =
+          target.hazards == isa::HazardSet::Gfx940 && inserted == 1 && first.instr().mnemonic().starts_with("v_dot");
       if (!(ours == inserted || (mayBeMore && ours > inserted) || (mayBeLess && ours < inserted))) {
         if (++differences <= 10)
           ADD_FAILURE() << "LLVM " << inserted << ", we " << ours;

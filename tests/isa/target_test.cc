@@ -48,7 +48,7 @@ TEST(Target, RowsAreSortedAndComplete) {
     EXPECT_EQ(target.vgprFileLanes % target.vgprGranule, 0);
     EXPECT_GE(target.ldsBytes, 65536u);
     EXPECT_EQ(target.maxWorkgroupWaves * target.waveSize, 1024);
-    EXPECT_EQ(target.wave32, target.major >= 10);
+    EXPECT_EQ(target.wave32, !target.countsSgprs());
   }
 }
 

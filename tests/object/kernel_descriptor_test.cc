@@ -94,7 +94,7 @@ TEST(KernelDescriptor, SettingCountsIsTheInverse) {
     for (uint32_t count = 1; count <= 104; ++count) {
       ASSERT_TRUE(d.setSgprs(target, count));
       EXPECT_GE(d.sgprs(target), count);
-      if (target.major < 10)
+      if (target.countsSgprs())
         EXPECT_LT(d.sgprs(target), count + 16);
     }
     EXPECT_FALSE(d.setVgprs(target, 513));

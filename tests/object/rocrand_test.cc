@@ -78,9 +78,9 @@ TEST_F(RocRand, DescriptorAndMetadataAgree) {
       const isa::Target &target = object->target();
       EXPECT_EQ(d->vgprs(target),
                 roundedUp(kernel->vgprCount, isa::vgprDescriptorGranule(target, kernel->wavefrontSize)));
-      if (target.major == 8)
+      if (target.name == "gfx803")
         EXPECT_EQ(d->sgprs(target), roundedUp(kernel->sgprCount, 8));
-      else if (target.major == 9)
+      else if (target.countsSgprs())
         EXPECT_EQ(d->sgprs(target), roundedUp(kernel->sgprCount, 16));
       const InitialSgprs sgprs = d->initialSgprs(target);
       EXPECT_EQ(static_cast<bool>(sgprs[InitialSgpr::KernargSegmentPtr]), !kernel->arguments.empty());

@@ -34,8 +34,7 @@ Result<std::vector<AddressPart>> addressParts(const Source &source, const isa::T
       parts.push_back({Part::Vaddr, false, 1});
     break;
   case SourceKind::BufferAddress:
-    // Later generations have other fields in the resource.
-    if (target.encoding != isa::EncodingFamily::Gfx9)
+    if (target.bufferResource != isa::BufferResource::Gfx9)
       return makeError("addresses of buffer accesses are not supported for {}", target.name);
     parts.push_back({Part::Saddr, true, 4});
     if (source.idxen || source.offen)

@@ -89,16 +89,16 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Targ
   initializeLlvm();
   if (waveSize != 32 && waveSize != 64)
     return makeError("there are no waves of {} lanes", waveSize);
-  if (waveSize != target.waveSize && !(waveSize == 32 ? target.wave32 : target.major >= 10))
+  if (!(waveSize == 32 ? target.wave32 : target.wave64))
     return makeError("{} has no waves of {} lanes", target.name, waveSize);
   std::string error;
   const llvm::Target *llvmTarget = llvm::TargetRegistry::lookupTarget(kTriple, error);
   if (!llvmTarget)
     return makeError("LLVM has no AMD GPU target: {}", error);
-  std::string features; // before gfx10 there is nothing to choose
-  if (target.major >= 10)
+  std::string features;
+  if (target.wave32)
     features = waveSize == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
-  else if (target.encoding == isa::EncodingFamily::Gfx9)
+  else if (target.xnackMask)
     features = "+xnack"; // loads that can be executed again do no harm where they are not
   std::unique_ptr<llvm::TargetMachine> machine(
       llvmTarget->createTargetMachine(tripleArgument(), ref(target.name), features, llvm::TargetOptions(),

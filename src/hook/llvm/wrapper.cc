@@ -341,10 +341,10 @@ private:
     }
   }
 
-  /// All 32 bits of HW_ID, or of HW_ID1 where that has taken its place.
+  /// All 32 bits of the register that says where the wave runs.
   uint32_t hardwareId() const {
-    constexpr uint32_t kHwId = 4, kHwId1 = 23, kAllBits = 31u << 11;
-    return kAllBits | (request_.target.major >= 10 ? kHwId1 : kHwId);
+    constexpr uint32_t kAllBits = 31u << 11;
+    return kAllBits | request_.target.hardwareIdRegister;
   }
 
   Result<void> replaceVariables() {

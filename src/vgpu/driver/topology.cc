@@ -80,8 +80,7 @@ std::optional<uint32_t> Topology::nodeOf(uint32_t gpuId) const {
 
 uint64_t Topology::uniqueId(uint32_t node) const {
   const isa::Target &target = *gpu(node).target;
-  return 0x6c75746800000000 + (uint64_t{target.major} << 24) + (uint64_t{target.minor} << 20) +
-         (uint64_t{target.step} << 12) + node;
+  return 0x6c75746800000000 + (uint64_t{target.gfxVersion()} << 12) + node;
 }
 
 uint32_t Topology::locationId(uint32_t node) const { return node << 8; }
@@ -124,7 +123,7 @@ void Topology::addGpu(uint32_t node, Properties &properties) const {
           {"cu_per_simd_array", row.computeUnitsPerArray},
           {"simd_per_cu", config.simdsPerComputeUnit}, // divided by
           {"max_slots_scratch_cu", kScratchSlotsPerComputeUnit},
-          {"gfx_target_version", target.major * 10000u + target.minor * 100u + target.step}, // asserted
+          {"gfx_target_version", target.gfxVersion()}, // asserted
           {"vendor_id", kAmd},
           {"device_id", row.deviceId},
           {"location_id", locationId(node)},

@@ -90,7 +90,7 @@ private:
 
   /// There are no caches but that of decoded code.
   bool acquire(std::span<const uint32_t> words) {
-    const bool gcr = device_.target().major >= 10;
+    const bool gcr = device_.target().gcrAcquire;
     if (!expectLength(words, gcr ? 8 : 7))
       return false;
     if (gcr ? words[kAcquireMemGcrWord] & kGcrInstructionCache : words[1] & kCoherInstructionCache)

@@ -28,14 +28,6 @@ struct Field {
   constexpr uint32_t get(const uint32_t *words) const { return (words[word] & mask()) >> shift; }
 };
 
-/// Of COPY_LINEAR's count, the bits that a target has: 22, and 30 from SDMA 4.4 (gfx90a) and 5.2 (gfx10.3) on.
-unsigned copyCountBits(const isa::Target &target) {
-  const bool wide = target.major == 9    ? target.minor > 0 || target.step >= 10
-                    : target.major == 10 ? target.minor >= 3
-                                         : target.major > 10;
-  return wide ? 30 : 22;
-}
-
 uint64_t address64(const uint32_t *words) { return words[0] | (uint64_t{words[1]} << 32); }
 
 bool holds(uint32_t value, unsigned function, uint32_t reference) {
@@ -66,7 +58,7 @@ struct SdmaQueue::Format {
   uint8_t opcode, subOpcode;
   const char *name;
   uint8_t words;
-  uint8_t firstMajor; ///< of the targets that have it
+  uint8_t firstVersion; ///< of SDMA that has it
   bool (SdmaQueue::*run)(const uint32_t *words);
   std::array<Field, 16> mustBeZero; ///< as many as have a width
 };
@@ -76,7 +68,7 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      0,
      "COPY_LINEAR",
      7,
-     9,
+     40,
      &SdmaQueue::copyLinear,
      {{{0, 16, 16, "extra_info"},
        {2, 0, 16, "reserved"},
@@ -88,7 +80,7 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      4,
      "COPY_LINEAR_RECT",
      13,
-     9,
+     40,
      &SdmaQueue::copyRect,
      {{{0, 16, 13, "reserved"},
        {3, 14, 2, "reserved"},
@@ -111,37 +103,37 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      0,
      "FENCE",
      4,
-     9,
+     40,
      &SdmaQueue::fence,
      {{{0, 20, 1, "sys"}, {0, 21, 1, "reserved"}, {0, 23, 1, "gpa"}, {0, 26, 6, "reserved"}}}},
-    {6, 0, "TRAP", 2, 9, &SdmaQueue::trap, {{{0, 16, 16, "reserved"}, {1, 28, 4, "reserved"}}}},
+    {6, 0, "TRAP", 2, 40, &SdmaQueue::trap, {{{0, 16, 16, "reserved"}, {1, 28, 4, "reserved"}}}},
     {8,
      0,
      "POLL_REGMEM",
      6,
-     9,
+     40,
      &SdmaQueue::pollMemory,
      {{{0, 16, 10, "reserved"}, {0, 27, 1, "reserved"}, {5, 28, 4, "reserved"}}}},
     {10,
      0,
      "ATOMIC",
      8,
-     9,
+     40,
      &SdmaQueue::atomic,
      {{{0, 16, 1, "loop"}, {0, 17, 8, "reserved"}, {7, 13, 19, "reserved"}}}},
     {11,
      0,
      "CONST_FILL",
      5,
-     9,
+     40,
      &SdmaQueue::fill,
      {{{0, 16, 2, "sw"}, {0, 18, 12, "reserved"}, {4, 22, 10, "reserved bits above count"}}}},
-    {13, 2, "TIMESTAMP", 3, 9, &SdmaQueue::timestamp, {{{0, 16, 16, "reserved"}}}},
+    {13, 2, "TIMESTAMP", 3, 40, &SdmaQueue::timestamp, {{{0, 16, 16, "reserved"}}}},
     {17,
      1,
      "GCR",
      5,
-     10,
+     50,
      &SdmaQueue::cacheControl,
      {{{0, 16, 16, "reserved"},
        {1, 0, 7, "reserved"},
@@ -201,7 +193,8 @@ uint64_t SdmaQueue::process(const uint32_t (&words)[kMaxWords], uint64_t availab
     return length <= available || refuse(words, kCutShort) ? length : 0;
   }
   const auto format = std::ranges::find_if(kFormats, [&](const Format &known) {
-    return known.opcode == opcode && known.subOpcode == subOpcode && device().target().major >= known.firstMajor;
+    return known.opcode == opcode && known.subOpcode == subOpcode &&
+           device().target().sdmaVersion >= known.firstVersion;
   });
   if (format == std::end(kFormats)) {
     refuse(words, "is not implemented");
@@ -222,7 +215,7 @@ uint64_t SdmaQueue::process(const uint32_t (&words)[kMaxWords], uint64_t availab
 }
 
 bool SdmaQueue::copyLinear(const uint32_t *words) {
-  const unsigned countBits = copyCountBits(device().target());
+  const unsigned countBits = device().target().copyCountBits;
   if (words[1] >> countBits)
     return refuse(
         words, fmt::format("COPY_LINEAR: count is {:#x}; {} has {} bits", words[1], device().target().name, countBits));

@@ -166,7 +166,7 @@ void Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc, Inst &out) {
   uint64_t bits = 0;
   memcpy(&bits, bytes.data(), std::min<size_t>(8, bytes.size()));
   out.fn = out.row->handler;
-  fill(out, *out.row, isa::formatOf(target_.encoding, static_cast<uint32_t>(bits)), bits);
+  fill(out, *out.row, isa::formatOf(target_, static_cast<uint32_t>(bits)), bits);
 }
 
 void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
@@ -363,7 +363,7 @@ void Decoder::fillVop3p(Inst &out, const Row &row, uint64_t bits) {
 // VOP3P-MAI: AccVGPRs become register-file indices. Where VGPRs are not unified, C and D always are AccVGPRs.
 void Decoder::fillMai(Inst &out, const Row &row, uint64_t bits) {
   const bool read = row.mnemonic.starts_with("v_accvgpr_read"), write = row.mnemonic.starts_with("v_accvgpr_write");
-  const bool accumulator = !read && (write || !target_.unifiedVgprs || field(bits, 15, 1));
+  const bool accumulator = !read && (write || !target_.accumulatorOperands || field(bits, 15, 1));
   if (accumulator)
     out.dst = static_cast<uint16_t>(out.dst + kAccBase);
   for (unsigned n = 0; n < 3; ++n) {
@@ -379,7 +379,7 @@ void Decoder::fillMai(Inst &out, const Row &row, uint64_t bits) {
 
 void Decoder::fillMemory(Inst &out, Format format, uint64_t bits) {
   auto accumulator = [&](unsigned bit) -> uint32_t {
-    const bool acc = target_.unifiedVgprs && field(bits, bit, 1);
+    const bool acc = target_.accumulatorOperands && field(bits, bit, 1);
     out.flags |= acc ? kAcc : 0;
     return acc ? kAccBase : 0;
   };

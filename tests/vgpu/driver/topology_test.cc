@@ -115,7 +115,7 @@ TEST(GpuModels, numbersFitTogether) {
     SCOPED_TRACE(target.name);
     EXPECT_GE(model->arrays * model->computeUnitsPerArray, model->computeUnits); // some are disabled
     EXPECT_EQ(model->arrays % model->arraysPerEngine, 0);
-    EXPECT_EQ(model->simdsPerComputeUnit, target.major >= 10 ? 2 : 4);
+    EXPECT_EQ(model->simdsPerComputeUnit, target.wave32 ? 2 : 4);
     EXPECT_EQ(model->wavesPerSimd, target.maxWavesPerSimd);
     EXPECT_GT(model->sdmaEngines, 0);
     EXPECT_EQ(deviceConfig(target).computeUnits, model->computeUnits);
