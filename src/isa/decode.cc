@@ -5,6 +5,7 @@
 
 #include "isa/form.h"
 #include "isa/llvm_mc.h"
+#include "isa/source_field.h"
 #include "isa/target.h"
 
 #include <algorithm>
@@ -19,12 +20,6 @@ constexpr uint32_t kCodeEnd = 0xbf9f0000;
 constexpr size_t kSmallestChunk = 64,
                  kLargestChunk = 4096; ///< of operands and of ranges; more than any instruction has
 constexpr unsigned kMaxUses = 48;      ///< no instruction has as many register operands
-
-uint32_t wordAt(const uint8_t *bytes) {
-  uint32_t word;
-  memcpy(&word, bytes, sizeof word);
-  return word;
-}
 
 /// How much of `bytes` is left when padding is taken off its end.
 size_t withoutPadding(std::span<const uint8_t> bytes) {
@@ -61,28 +56,6 @@ RegRange fromOn(RegRange range) {
   else if (isGeneral(range.first))
     range.count = static_cast<uint16_t>(number(Reg::VccLo) - number(range.first));
   return range;
-}
-
-bool isLiteral(LiteralField field, Role role, const uint8_t *bytes) {
-  const unsigned source = static_cast<unsigned>(role) - static_cast<unsigned>(Role::Source0);
-  switch (field) {
-  case LiteralField::Scalar:
-    return source < 2 && (wordAt(bytes) >> (8 * source) & 0xff) == 0xff;
-  case LiteralField::Vop:
-    return source == 0 && (wordAt(bytes) & 0x1ff) == 0xff;
-  case LiteralField::Vop3:
-    return source < 3 && (wordAt(bytes + 4) >> (9 * source) & 0x1ff) == 0xff;
-  case LiteralField::Dual: // SRC0 of both halves are at the same place of their dwords
-    return (wordAt(bytes) & 0x1ff) == 0xff || (wordAt(bytes + 4) & 0x1ff) == 0xff;
-  case LiteralField::None:
-    break;
-  }
-  return false;
-}
-
-int64_t signExtended(int64_t value, unsigned bits) {
-  const unsigned shift = 64 - bits;
-  return static_cast<int64_t>(static_cast<uint64_t>(value) << shift) >> shift;
 }
 
 } // namespace
@@ -187,9 +160,8 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
     operand.kind = OperandKind::Immediate;
     if (form.role == Role::BranchTarget)
       operand.value = signExtended(operand.value, 16);
-    else if (form.role == Role::Offset &&
-             (row.space == MemorySpace::Flat || row.space == MemorySpace::Global || row.space == MemorySpace::Scratch))
-      operand.value = signExtended(operand.value, target.flatOffsetBits);
+    else if (form.role == Role::Offset && hasFlatOffset(row.space))
+      operand.value = flatOffset(row.space, target.flatOffsetBits, operand.value);
     break;
   case OperandShape::Modifier:
     operand.kind = OperandKind::Modifier;

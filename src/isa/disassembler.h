@@ -16,6 +16,7 @@
 
 namespace luthier::isa {
 
+struct EncodedInstr;
 struct Target;
 
 struct Disassembled {
@@ -27,11 +28,15 @@ struct Disassembled {
 /// Not thread-safe: one per thread, or behind a lock.
 class Disassembler {
 public:
-  static Result<std::unique_ptr<Disassembler>> create(const Target &target);
+  /// `waveSize` 0 is what the target has unless a kernel says otherwise.
+  static Result<std::unique_ptr<Disassembler>> create(const Target &target, unsigned waveSize = 0);
   ~Disassembler();
 
   /// Fails when the bytes do not start with an instruction of the target.
   Result<Disassembled> disassemble(std::span<const uint8_t> bytes, uint64_t address);
+
+  /// The same with operands, by their roles (isa/encoded.h). False when there is none.
+  bool encoded(std::span<const uint8_t> bytes, uint64_t address, EncodedInstr &out);
 
   /// The instruction as assembly text, "<invalid>" when there is none.
   std::string text(std::span<const uint8_t> bytes, uint64_t address);

@@ -18,10 +18,12 @@ namespace luthier::isa {
 enum class Role : uint8_t {
   Other,
   Destination,
-  Source0, ///< where a literal may stand: the number is that of the encoding's field
+  Destination1, ///< v_swap_b32's second
+  Source0,      ///< where a literal may stand: the number is that of the encoding's field
   Source1,
   Source2,
-  Constant, ///< a literal by the form's nature: v_madak_f32
+  Constant,  ///< a literal by the form's nature: v_madak_f32
+  Immediate, ///< SIMM16 that is none of the following
   BranchTarget,
   HardwareRegister,
   VectorAddress,
@@ -34,11 +36,25 @@ enum class Role : uint8_t {
   Data1,
   Gds,
   Source0Modifiers,
+  Source1Modifiers,
+  Source2Modifiers,
+  Clamp,
+  OutputModifier, ///< omod
+  DppControl,
+  Dpp8, ///< the lane that each of eight reads
   RowMask,
   BankMask,
   BoundControl,
+  FetchInactive, ///< fi
+  DestinationSelect,
   DestinationUnused,
+  Source0Select,
+  Source1Select,
   Tfe,
+  Format, ///< of typed buffers
+  Cbsz,
+  Abid,
+  Blgp,
   IndexModes, ///< of s_set_gpr_idx_on
 };
 
@@ -71,7 +87,7 @@ enum class LiteralField : uint8_t {
 /// What must be looked at in an instruction of this form, beyond its operands.
 enum FormFlag : uint32_t {
   kLdsLimitInM0 = 1u << 0,   ///< reads M0 up to gfx8
-  kSdwa = 1u << 1,           ///< keeps parts of its destination as DestinationUnused says
+  kSdwa = 1u << 1,           ///< keeps parts of its destination as DestinationUnused, if it has one, says
   kDpp = 1u << 2,            ///< keeps its destination where BoundControl and the masks say
   kKeepsHalf = 1u << 3,      ///< 16-bit results that leave the other half alone on gfx9 and later
   kKeepsHalf10 = 1u << 4,    ///< ... on gfx10 and later
@@ -91,6 +107,8 @@ enum FormFlag : uint32_t {
   kDppMasks = 1u << 18,    ///< of DPP with 16 lanes to a row; DPP8 has none
   kTfe = 1u << 19,         ///< loads that may report a fault instead of a value
   kSelectsHalf = 1u << 20, ///< VOP3 with a 16-bit result: bit 14 says which half, even where assembly has no op_sel
+  kPacked = 1u << 21,      ///< VOP3P: modifiers are for both halves of a source, op_sel_hi and neg_hi among them
+  kOpSelField = 1u << 22,  ///< VOP3 that has op_sel, bits 11 to 14, even where assembly has not
 };
 
 struct Form {

@@ -95,6 +95,8 @@ Role roleOf(const LlvmInstruction &instruction, const LlvmOperand &operand) {
   case Name::VdstX:
   case Name::VdstY:
     return Role::Destination;
+  case Name::Vdst1:
+    return Role::Destination1;
   case Name::Src0:
   case Name::None: // SOP1
   case Name::Src0X:
@@ -108,7 +110,8 @@ Role roleOf(const LlvmInstruction &instruction, const LlvmOperand &operand) {
   case Name::ImmDeferred:
     return Role::Constant;
   case Name::Simm16:
-    return mnemonic.starts_with("s_setreg") || mnemonic.starts_with("s_getreg") ? Role::HardwareRegister : Role::Other;
+    return mnemonic.starts_with("s_setreg") || mnemonic.starts_with("s_getreg") ? Role::HardwareRegister
+                                                                                : Role::Immediate;
   case Name::Vaddr:
   case Name::Addr:
     return Role::VectorAddress;
@@ -134,6 +137,34 @@ Role roleOf(const LlvmInstruction &instruction, const LlvmOperand &operand) {
     return Role::Gds;
   case Name::Src0Modifiers:
     return Role::Source0Modifiers;
+  case Name::Src1Modifiers:
+    return Role::Source1Modifiers;
+  case Name::Src2Modifiers:
+    return Role::Source2Modifiers;
+  case Name::Clamp:
+    return Role::Clamp;
+  case Name::Omod:
+    return Role::OutputModifier;
+  case Name::DppCtrl:
+    return Role::DppControl;
+  case Name::Dpp8:
+    return Role::Dpp8;
+  case Name::Fi:
+    return Role::FetchInactive;
+  case Name::DstSel:
+    return Role::DestinationSelect;
+  case Name::Src0Sel:
+    return Role::Source0Select;
+  case Name::Src1Sel:
+    return Role::Source1Select;
+  case Name::Format:
+    return Role::Format;
+  case Name::Cbsz:
+    return Role::Cbsz;
+  case Name::Abid:
+    return Role::Abid;
+  case Name::Blgp:
+    return Role::Blgp;
   case Name::RowMask:
     return Role::RowMask;
   case Name::BankMask:
@@ -249,7 +280,7 @@ private:
     auto has = [&](Name name) {
       return std::ranges::any_of(instruction.operands, [&](const LlvmOperand &o) { return o.name == name; });
     };
-    if (has(Name::DstUnused))
+    if (has(Name::DstUnused) || has(Name::Src0Sel))
       kind.flags |= kSdwa;
     if (has(Name::DppCtrl) || has(Name::Dpp8)) {
       kind.flags |= kDpp;
@@ -266,6 +297,15 @@ private:
       if (instruction.size == 8 && !has(Name::DppCtrl) && !has(Name::DstUnused) && !has(Name::Imm))
         kind.flags |= kSelectsHalf;
     }
+    // A form of VOP1 or VOP2 with SDWA, DPP or a literal is as long as VOP3, and shorter than VOP3 with DPP.
+    const bool dpp = has(Name::DppCtrl) || has(Name::Dpp8);
+    const bool vop3 = mnemonic.starts_with("v_") && !mnemonic.starts_with("v_dual") && !has(Name::Imm) &&
+                      !has(Name::DstUnused) && !has(Name::Src0Sel) && instruction.size == (dpp ? 12 : 8);
+    if (vop3 && has(Name::OpSelHi))
+      kind.flags |= kPacked;
+    else if (vop3 && !(kind.properties & static_cast<uint32_t>(Property::Matrix)) &&
+             !(has(Name::Vdst) && has(Name::Sdst)))
+      kind.flags |= kOpSelField;
     // A half of the loaded register, and what cannot be told from it.
     const bool d16 =
         mnemonic.find("_d16") != mnemonic.npos && (kind.properties & static_cast<uint32_t>(Property::Load));
