@@ -28,8 +28,8 @@ struct Buffer {
   Swizzle swizzled() const { return {base, indexStride, stride}; }
 };
 
-[[gnu::always_inline]] inline bool offEnabled(const Inst *i) { return i->control >> 12 & 1; }
-[[gnu::always_inline]] inline bool idxEnabled(const Inst *i) { return i->control >> 13 & 1; }
+[[gnu::always_inline]] inline bool offEnabled(const Inst *i) { return i->buffer.offen; }
+[[gnu::always_inline]] inline bool idxEnabled(const Inst *i) { return i->buffer.idxen; }
 
 /// `Typed`: the instruction converts formats, so that the DFMT field is not part of the stride.
 template <bool Typed> [[gnu::always_inline]] inline Buffer bufferOf(const Wave &w, const Inst *i) {

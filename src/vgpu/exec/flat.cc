@@ -144,8 +144,8 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   const u64 exec = w.exec();
   if (exec == 0)
     return i->next();
-  return atomicLanes<F, Fp>(w, i, w.v[i->src[1].reg], i->flags & kGlc ? w.v[i->dst] : nullptr, globalAddresses(w, i),
-                            exec);
+  return atomicLanes<F, Fp>(w, i, w.v[i->src[1].reg], i->flags & kReturnsOld ? w.v[i->dst] : nullptr,
+                            globalAddresses(w, i), exec);
 }
 
 // SCRATCH.
@@ -286,7 +286,7 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   if (exec == 0)
     return i->next();
   const u32 *data = w.v[i->src[1].reg];
-  u32 *d = i->flags & kGlc ? w.v[i->dst] : nullptr;
+  u32 *d = i->flags & kReturnsOld ? w.v[i->dst] : nullptr;
   if (allGlobal(w, i, exec)) [[likely]]
     return atomicLanes<F, Fp>(w, i, data, d, w.addresses, exec);
   u32 *offset = w.tmp[5];

@@ -11,15 +11,14 @@ namespace luthier::vgpu {
 namespace {
 
 // The resource is M0[21:16] + offset, modulo the number of resources (LLVM's AMDGPUUsage; the manual calls
-// the first part gds_base). The data operand is encoded in ADDR and comes from the first active lane.
+// the first part gds_base). The data comes from the first active lane.
 
 unsigned gwsResource(const Wave &w, const Inst *i) {
   return ((w.s[kM0] >> 16 & 0x3f) + (static_cast<u32>(i->imm) & 0x3f)) % GlobalWaveSync::kResources;
 }
 u32 gwsValue(const Wave &w, const Inst *i) {
   const u64 exec = w.exec();
-  const unsigned reg = i->src[0].reg + (i->flags & kAcc ? kAccBase : 0);
-  return w.v[reg][exec ? __builtin_ctzll(exec) : 0];
+  return w.v[i->src[1].reg][exec ? __builtin_ctzll(exec) : 0];
 }
 
 const Inst *waitFor(Wave &w, const Inst *i, u64 ticket) {

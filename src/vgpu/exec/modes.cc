@@ -22,9 +22,6 @@ const Inst *runIndexed(Wave &w, const Inst *i) {
   const uint32_t enabled = w.s[kM0] >> 12 & 0xf;
   const uint32_t size = std::min<uint32_t>(w.vgprCount, kAccBase);
   const auto outOfRange = [&](uint32_t reg, Type type) { return reg + (is64(type) ? 2 : 1) > size; };
-  // Its registers are AccVGPRs by number, not by their place in the file as elsewhere.
-  if (row.mnemonic == "v_accvgpr_mov_b32" && (enabled & (kIndexSrc0 | kIndexDst)))
-    return w.illegal(i, "indexes AccVGPRs, which GPR indexing is not defined for");
   Inst indexed[8]; // one, with room for `next` to point behind it
   indexed[0] = *i;
   for (unsigned n = 0; n < 3; ++n) {

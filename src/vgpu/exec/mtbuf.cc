@@ -129,7 +129,7 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
   t.why = nullptr;
   t.buffer = bufferOf<true>(w, i);
   t.format = fromResource ? formatFrom(t.buffer.word3 >> 15 & 0xf, t.buffer.word3 >> 12 & 7)
-                          : formatFrom(i->control >> 19 & 0xf, i->control >> 23 & 7);
+                          : formatFrom(i->buffer.format & 0xf, i->buffer.format >> 4);
   t.lanes = bufferLanes(w, i, t.buffer);
   if (t.format.bits == 0 && t.buffer.bound)
     t.why = "converts a data format that is not implemented";

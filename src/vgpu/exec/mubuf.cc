@@ -16,7 +16,7 @@ namespace {
 /// True for the addressing of spills: one offset for all lanes of scratch memory, dword aligned. `block` is lane 0's.
 [[gnu::always_inline]] inline bool spillBlock(const Inst *i, const Buffer &b, u64 &block) {
   block = b.base + static_cast<u64>(static_cast<u32>(i->imm)) * 64;
-  return b.addTid && b.swizzle && b.indexStride == N && !(i->control >> 12 & 3) && i->imm % 4 == 0;
+  return b.addTid && b.swizzle && b.indexStride == N && !i->buffer.offen && !i->buffer.idxen && i->imm % 4 == 0;
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *loadToLds(Wave &w, const Inst *i, const Buffer &b) {
@@ -176,7 +176,7 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
     swizzledLanes<Data::B32>(b.swizzled(), lanes.index, lanes.offset, inside, w.addresses);
   else
     address = linearAddresses(w, b, lanes);
-  u32 *d = i->flags & kGlc ? w.v[i->dst] : nullptr;
+  u32 *d = i->flags & kReturnsOld ? w.v[i->dst] : nullptr;
   const Inst *next = atomicLanes<F, Fp>(w, i, w.v[i->src[1].reg], d, address, inside);
   if (next && d)
     zeroLanes(d, exec & ~inside, sizeof(T) / 4);

@@ -146,7 +146,7 @@ template <class T, auto F, bool InBuffer> const Inst *atomic(Wave &w, const Inst
       return w.memoryFault(i, address, true);
     old = exchange<T, F>(address, data);
   }
-  if (i->flags & kGlc)
+  if (i->flags & kReturnsOld)
     memcpy(&w.s[i->dst], &old, sizeof old);
   return i->next();
 }

@@ -22,9 +22,8 @@ const Inst *s_setvskip(Wave &w, const Inst *i) {
   return w.setMode(bit ? w.mode | kVskip : w.mode & ~kVskip, i->next());
 }
 
-/// The second source is no operand: its field itself holds the enable bits, which the decoder leaves in `reg`.
 const Inst *s_set_gpr_idx_on(Wave &w, const Inst *i) {
-  w.s[kM0] = (w.s[kM0] & ~0xf0ffu) | (scalarOperand<u32>(w, *i, 0) & 0xff) | (i->src[1].reg & 0xf) << 12;
+  w.s[kM0] = (w.s[kM0] & ~0xf0ffu) | (scalarOperand<u32>(w, *i, 0) & 0xff) | (static_cast<u32>(i->imm) & 0xf) << 12;
   return w.setMode(w.mode | kGprIdxEn, i->next());
 }
 

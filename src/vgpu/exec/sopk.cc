@@ -161,7 +161,7 @@ const Inst *writeHwReg(Wave &w, const Inst *i, u32 bits) {
 }
 
 const Inst *s_setreg_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, w.s[i->dst]); }
-const Inst *s_setreg_imm32_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, i->control); }
+const Inst *s_setreg_imm32_b32(Wave &w, const Inst *i) { return writeHwReg(w, i, plainOperand<u32>(w, *i, 0)); }
 
 constexpr Row kRows[] = {
     straight<s_movk_i32>("s_movk_i32"),

@@ -12,8 +12,6 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 namespace {
 
-using isa::field;
-
 /// The bits of MODE's denormal field for f64 and f16.
 constexpr u32 kKeepInputs = mode::kDenormF64 & mode::kDenormF64 >> 1;
 constexpr u32 kKeepOutputs = mode::kDenormF64 & ~kKeepInputs;
@@ -59,9 +57,9 @@ bool dppSources(u32 control, i32 lanes, i32 *source) {
 
 /// Moves source lanes as DPP says; `writable` keeps the lanes whose result may be written. A source lane that EXEC
 /// disables counts as out of bounds.
-bool applyDpp(Wave &w, u32 control, const u32 *from, u32 *to, bool wide, u64 &writable) {
+bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &writable) {
   i32 source[N];
-  if (!dppSources(field(control, 8, 9), static_cast<i32>(w.lanes), source))
+  if (!dppSources(i.dpp.pattern, static_cast<i32>(w.lanes), source))
     return false;
   const u32 *exec = execLanes(w);
   u32 valid[N];
@@ -76,10 +74,9 @@ bool applyDpp(Wave &w, u32 control, const u32 *from, u32 *to, bool wide, u64 &wr
   u64 enabled = 0;
   for (unsigned row = 0; row < 4; ++row)
     for (unsigned bank = 0; bank < 4; ++bank)
-      if (field(control, 28 + row, 1) && field(control, 24 + bank, 1))
+      if ((i.dpp.rowMask >> row & 1) && (i.dpp.bankMask >> bank & 1))
         enabled |= 0xfull << (16 * row + 4 * bank);
-  const bool boundControl = field(control, 19, 1);
-  writable &= boundControl ? enabled : enabled & compressMask(valid);
+  writable &= i.dpp.boundControl ? enabled : enabled & compressMask(valid);
   return true;
 }
 
@@ -157,9 +154,9 @@ void applyOutput(const Wave &w, const Inst &i, Type type, u32 *d) {
 }
 
 /// Puts results where SDWA's DST_SEL says, treating the rest of the dword as DST_U says.
-void applySdwaDestination(u32 control, const u32 *old, u32 *d) {
-  const u32 select = field(control, 8, 3);
-  const u32 unused = field(control, 11, 2);
+void applySdwaDestination(const SdwaControl &control, const u32 *old, u32 *d) {
+  const u32 select = control.dstSelect;
+  const u32 unused = control.dstUnused;
   if (select == 6)
     return;
   const unsigned width = select < 4 ? 8 : 16;
@@ -255,9 +252,10 @@ const Inst *general(Wave &w, const Inst *i) {
     if (type == Type::PkF16 && (mods & (kAbs | kNeg)))
       return w.illegal(i, "has modifiers on a packed source, which the virtual GPU does not support");
     if ((i->flags & kSdwa) && n < 2) {
-      applySdwaSelect(field(i->control, n == 0 ? 16 : 24, 3), field(i->control, n == 0 ? 19 : 27, 1), lanes, out);
+      applySdwaSelect(n == 0 ? i->sdwa.select0 : i->sdwa.select1, n == 0 ? i->sdwa.signExtend0 : i->sdwa.signExtend1,
+                      lanes, out);
     } else if ((i->flags & kDpp) && n == 0) {
-      if (!applyDpp(w, i->control, lanes, out, wide, writable))
+      if (!applyDpp(w, *i, lanes, out, wide, writable))
         return w.illegal(i, "has a DPP control that does not exist");
     } else if ((mods & kOpSel) && is16(type)) {
       for (unsigned k = 0; k < N; ++k)
@@ -299,7 +297,7 @@ const Inst *general(Wave &w, const Inst *i) {
     flushF16(row.dst, args.d);
   u32 *d = w.v[i->dst];
   if (i->flags & kSdwa) {
-    applySdwaDestination(i->control, d, args.d);
+    applySdwaDestination(i->sdwa, d, args.d);
   } else if (is16(row.dst)) {
     if (i->flags & kOpSelDst)
       for (unsigned n = 0; n < N; ++n)

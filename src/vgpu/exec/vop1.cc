@@ -65,9 +65,8 @@ const Inst *v_swap_b32(Wave &w, const Inst *i) {
   return i->next();
 }
 
-// Both registers are AccVGPRs; the encoding gives their numbers like those of VGPRs.
 const Inst *v_accvgpr_mov_b32(Wave &w, const Inst *i) {
-  blend(w, w.v[kAccBase + i->dst], w.v[kAccBase + i->src[0].reg], 1);
+  blend(w, w.v[i->dst], w.v[i->src[0].reg], 1);
   return i->next();
 }
 

@@ -1,5 +1,6 @@
 #include "vgpu/wave/decoder.h"
 
+#include "isa/encoded.h"
 #include "isa/format.h"
 #include "support/log.h"
 #include "vgpu/exec/row.h"
@@ -10,9 +11,10 @@
 
 namespace luthier::vgpu {
 
-using isa::field;
-using isa::Format;
-using isa::signedField;
+using isa::EncodedInstr;
+using isa::EncodedOperand;
+using isa::Role;
+using isa::SourceKind;
 
 namespace {
 
@@ -24,9 +26,9 @@ const Inst *graphicsSource(Wave &w, const Inst *i) {
 }
 
 /// The nine floating-point inline constants: 0.5, 1, 2, 4 and their negatives, and 1/(2 pi) as the manual gives it.
-uint64_t floatConstant(uint32_t code, Type type) {
+uint64_t floatConstant(int64_t code, Type type) {
   static constexpr double kValues[] = {0.5, -0.5, 1.0, -1.0, 2.0, -2.0, 4.0, -4.0};
-  const uint32_t index = code - isa::src::kFloatFirst;
+  const auto index = static_cast<uint32_t>(code - isa::src::kFloatFirst);
   const bool inverseTwoPi = index == 8;
   switch (type) {
   case Type::F64:
@@ -42,7 +44,8 @@ uint64_t floatConstant(uint32_t code, Type type) {
 }
 
 /// A literal dword as an operand of `type` (manual, "Literal Expansion to 64 bits").
-uint64_t literalConstant(uint32_t literal, Type type) {
+uint64_t literalConstant(int64_t value, Type type) {
+  const auto literal = static_cast<uint32_t>(value);
   switch (type) {
   case Type::F64:
     return static_cast<uint64_t>(literal) << 32;
@@ -53,6 +56,31 @@ uint64_t literalConstant(uint32_t literal, Type type) {
   }
 }
 
+bool isNull(const EncodedOperand &operand) { return operand.regs.first == Reg::Null; }
+bool isVectorFile(const EncodedOperand &operand) {
+  return isVector(operand.regs.first) || isAccumulator(operand.regs.first);
+}
+
+/// Index into Wave::v.
+uint16_t vectorIndex(const EncodedOperand &operand) {
+  const Reg reg = operand.regs.first;
+  return static_cast<uint16_t>(isAccumulator(reg) ? kAccBase + number(reg) - number(Reg::A0)
+                                                  : number(reg) - number(Reg::V0));
+}
+/// Index into Wave::s of a result. Scalar registers have their numbers there, which are gfx9's codes: the one place
+/// that says so.
+uint16_t scalarIndex(const EncodedOperand &operand) {
+  return static_cast<uint16_t>(isNull(operand) ? kDiscarded : number(operand.regs.first));
+}
+/// The same of a register that an address is made of.
+uint16_t scalarAddress(const EncodedOperand &operand) {
+  return isNull(operand) ? kNoScalar : static_cast<uint16_t>(number(operand.regs.first));
+}
+
+bool isFlat(MemorySpace space) {
+  return space == MemorySpace::Flat || space == MemorySpace::Global || space == MemorySpace::Scratch;
+}
+
 } // namespace
 
 struct alignas(64) Decoder::Lanes {
@@ -60,12 +88,14 @@ struct alignas(64) Decoder::Lanes {
   uint32_t high[kMaxLanes];
 };
 
-Decoder::Decoder(const isa::Target &target) : target_(target), level_(execLevel()) {
+Decoder::Decoder(const isa::Target &target)
+    : target_(target), level_(execLevel()), indices_(kOpcodeCount, kMaxOpcodes) {
   for (std::span<const Row> table : level_.tables)
     for (const Row &row : table) {
-      names_.emplace_back(row.mnemonic);
+      if (const auto opcode = opcodeFromName(row.mnemonic))
+        indices_[static_cast<size_t>(*opcode)] = static_cast<uint16_t>(rows_.size());
+      names_.push_back(row.mnemonic);
       rows_.push_back(&row);
-      index_.emplace(names_.back(), static_cast<uint16_t>(rows_.size() - 1));
     }
   auto disassembler = isa::Disassembler::create(target);
   if (disassembler)
@@ -80,7 +110,7 @@ bool Decoder::implements(const Inst &inst) { return inst.fn != notAnInstruction 
 
 std::string Decoder::mnemonic(uint16_t opcode) const {
   std::lock_guard lock(mutex_);
-  return names_[opcode];
+  return std::string(names_[opcode]);
 }
 
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
@@ -95,14 +125,14 @@ Result<isa::InstrSequence> Decoder::instruction(std::span<const uint8_t> bytes, 
   return instructions_->decodeOne(bytes, pc);
 }
 
-uint16_t Decoder::opcodeOf(const std::string &mnemonic) {
-  if (auto it = index_.find(mnemonic); it != index_.end())
-    return it->second;
-  names_.push_back(mnemonic);
-  rows_.push_back(nullptr);
-  const auto opcode = static_cast<uint16_t>(rows_.size() - 1);
-  index_.emplace(names_.back(), opcode);
-  return opcode;
+uint16_t Decoder::indexOf(Opcode opcode) {
+  uint16_t &index = indices_[static_cast<size_t>(opcode)];
+  if (index == kMaxOpcodes) {
+    index = static_cast<uint16_t>(rows_.size());
+    names_.push_back(luthier::mnemonic(opcode));
+    rows_.push_back(nullptr);
+  }
+  return index;
 }
 
 const uint32_t *Decoder::constantLanes(uint64_t value) {
@@ -117,33 +147,45 @@ const uint32_t *Decoder::constantLanes(uint64_t value) {
   return lanes->low;
 }
 
-void Decoder::setVgprSource(Inst &out, unsigned n, uint32_t vgpr) {
-  out.srcKind[n] = SrcKind::Vgpr;
-  out.src[n].reg = vgpr;
+void Decoder::setConstant(Inst &out, unsigned n, uint64_t value) {
+  out.srcKind[n] = SrcKind::Constant;
+  out.src[n].lanes = constantLanes(value);
 }
 
-void Decoder::setSource(Inst &out, unsigned n, uint32_t code, Type type, uint32_t literal) {
-  auto constant = [&](uint64_t value) {
-    if (type == Type::PkF32)
-      value = (value & 0xffffffff) | value << 32;
-    out.srcKind[n] = SrcKind::Constant;
-    out.src[n].lanes = constantLanes(value);
-  };
-  if (code >= isa::src::kVgpr0) {
-    setVgprSource(out, n, code - isa::src::kVgpr0);
-  } else if (code < isa::src::kIntZero) {
-    out.srcKind[n] = SrcKind::Scalar;
-    out.src[n].reg = code;
-  } else if (code <= isa::src::kIntLast) {
-    const int64_t value = code <= 192 ? static_cast<int64_t>(code) - 128 : 192 - static_cast<int64_t>(code);
-    constant(is64(type) && type != Type::PkF32 ? static_cast<uint64_t>(value) : static_cast<uint32_t>(value));
-  } else if (code >= isa::src::kFloatFirst && code <= isa::src::kFloatLast) {
-    constant(floatConstant(code, type));
-  } else if (code == isa::src::kLiteral) {
-    constant(literalConstant(literal, type));
-  } else {
+void Decoder::setSource(Inst &out, unsigned n, const EncodedOperand &operand, Type type) {
+  const auto twice = [&](uint64_t value) { return type == Type::PkF32 ? (value & 0xffffffff) | value << 32 : value; };
+  switch (operand.kind) {
+  case SourceKind::Register:
+    if (isVectorFile(operand)) {
+      out.srcKind[n] = SrcKind::Vgpr;
+      out.src[n].reg = vectorIndex(operand);
+    } else if (operand.regs.first == Reg::Scc) {
+      out.srcKind[n] = SrcKind::Special;
+      out.src[n].reg = isa::src::kScc;
+    } else if (isNull(operand)) {
+      setConstant(out, n, 0);
+    } else {
+      out.srcKind[n] = SrcKind::Scalar;
+      out.src[n].reg = number(operand.regs.first);
+    }
+    break;
+  case SourceKind::Computed:
     out.srcKind[n] = SrcKind::Special;
-    out.src[n].reg = code;
+    out.src[n].reg = static_cast<uint32_t>(operand.value);
+    break;
+  case SourceKind::Integer:
+    setConstant(out, n,
+                is64(type) && type != Type::PkF32 ? static_cast<uint64_t>(operand.value)
+                                                  : twice(static_cast<uint32_t>(operand.value)));
+    break;
+  case SourceKind::Float:
+    setConstant(out, n, twice(floatConstant(operand.value, type)));
+    break;
+  case SourceKind::Literal:
+    setConstant(out, n, twice(literalConstant(operand.value, type)));
+    break;
+  case SourceKind::Number:
+    break;
   }
 }
 
@@ -154,66 +196,24 @@ void Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc, Inst &out) {
   out.fn = notAnInstruction;
   if (!disassembler_)
     return;
-  auto decoded = disassembler_->disassemble(bytes, pc);
-  if (!decoded)
+  EncodedInstr in;
+  if (!disassembler_->encoded(bytes, pc, in))
     return;
-  out.words = static_cast<uint8_t>(decoded->size / 4);
-  out.opcode = opcodeOf(decoded->mnemonic);
+  out.words = static_cast<uint8_t>(in.size / 4);
+  out.opcode = indexOf(in.opcode);
   out.row = rows_[out.opcode];
   out.fn = notImplemented;
   if (!out.row)
     return;
-  uint64_t bits = 0;
-  memcpy(&bits, bytes.data(), std::min<size_t>(8, bytes.size()));
   out.fn = out.row->handler;
-  fill(out, *out.row, isa::formatOf(target_, static_cast<uint32_t>(bits)), bits);
+  fill(out, *out.row, in);
 }
 
-void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
-  const auto literal = static_cast<uint32_t>(bits >> 32);
-  switch (format) {
-  case Format::Sop1:
-    out.dst = static_cast<uint16_t>(field(bits, 16, 7));
-    setSource(out, 0, field(bits, 0, 8), row.src[0], literal);
-    break;
-  case Format::Sop2:
-    out.dst = static_cast<uint16_t>(field(bits, 16, 7));
-    setSource(out, 0, field(bits, 0, 8), row.src[0], literal);
-    setSource(out, 1, field(bits, 8, 8), row.src[1], literal);
-    break;
-  case Format::Sopc:
-    setSource(out, 0, field(bits, 0, 8), row.src[0], literal);
-    setSource(out, 1, field(bits, 8, 8), row.src[1], literal);
-    break;
-  case Format::Sopk:
-    out.dst = static_cast<uint16_t>(field(bits, 16, 7));
-    out.imm = signedField(bits, 0, 16);
-    out.control = literal;
-    break;
-  case Format::Sopp:
-    out.imm = signedField(bits, 0, 16);
-    break;
-  case Format::Vop1:
-  case Format::Vop2:
-  case Format::Vopc:
-    fillVop12c(out, row, format, bits);
-    break;
-  case Format::Vop3:
-    fillVop3(out, row, bits);
-    break;
-  case Format::Vop3p:
-    fillVop3p(out, row, bits);
-    break;
-  case Format::Smem:
-  case Format::Ds:
-  case Format::Flat:
-  case Format::Mubuf:
-  case Format::Mtbuf:
-    fillMemory(out, format, bits);
-    break;
-  default:
-    out.fn = notImplemented;
-  }
+void Decoder::fill(Inst &out, const Row &row, const EncodedInstr &in) {
+  if (in.space == MemorySpace::None)
+    fillAlu(out, row, in);
+  else
+    fillMemory(out, in);
   for (const Type type : {row.dst, row.src[0], row.src[1], row.src[2]})
     if (row.dst != Type::F32 && (type == Type::F64 || type == Type::F16 || type == Type::PkF16))
       out.flags |= kF64Mode;
@@ -221,14 +221,16 @@ void Decoder::fill(Inst &out, const Row &row, Format format, uint64_t bits) {
   const bool modified = out.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || out.omod ||
                         ((row.traits & kKeepsHigh) && is16(row.dst)) || out.srcMods[0] || out.srcMods[1] ||
                         out.srcMods[2];
-  if (modified && row.loop && out.fn == row.handler && format != Format::Vop3p)
+  if (modified && row.loop && out.fn == row.handler && !(in.flags & isa::kPacked))
     out.fn = level_.general;
   for (unsigned n = 0; n < 3; ++n)
     if (out.srcKind[n] == SrcKind::Special &&
         (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
       out.fn = graphicsSource;
-  // LLVM disassembles these with any source; their handlers take it for a register that they may write or that is an
-  // AccVGPR.
+  // What gfx10 added to DPP has no handler yet.
+  if ((out.flags & kDpp8) || ((out.flags & kDpp) && out.dpp.fetchInactive))
+    out.fn = notImplemented;
+  // LLVM disassembles these with any source; their handlers take it for a vector register.
   if ((row.mnemonic == "v_swap_b32" || row.mnemonic == "v_accvgpr_mov_b32") && out.srcKind[0] != SrcKind::Vgpr)
     out.fn = notAnInstruction;
   thread(out, row);
@@ -264,178 +266,210 @@ void Decoder::fuse(Inst &first, const Inst &second) {
   first.fn = first.row->fusion->handlers[isUniform(first) | isUniform(second) << 1];
 }
 
-void Decoder::fillVop12c(Inst &out, const Row &row, Format format, uint64_t bits) {
-  auto second = static_cast<uint32_t>(bits >> 32);
-  const uint32_t src0 = field(bits, 0, 9);
-  if (format != Format::Vopc)
-    out.dst = static_cast<uint16_t>(field(bits, 17, 8));
-  out.sdst = kVcc;
-  if (format != Format::Vop1)
-    setVgprSource(out, 1, field(bits, 9, 8));
-
-  if (src0 == isa::src::kSdwa) {
-    out.flags |= kSdwa;
-    out.control = second;
-    setSource(out, 0, field(second, 0, 8) + (field(second, 23, 1) ? 0 : isa::src::kVgpr0), row.src[0], 0);
-    if (format != Format::Vop1)
-      setSource(out, 1, field(bits, 9, 8) + (field(second, 31, 1) ? 0 : isa::src::kVgpr0), row.src[1], 0);
-    out.srcMods[0] = static_cast<uint8_t>(field(second, 20, 1) * kNeg | field(second, 21, 1) * kAbs);
-    out.srcMods[1] = static_cast<uint8_t>(field(second, 28, 1) * kNeg | field(second, 29, 1) * kAbs);
-    if (format == Format::Vopc) {
-      if (field(second, 15, 1))
-        out.sdst = static_cast<uint16_t>(field(second, 8, 7));
-    } else {
-      out.flags |= static_cast<uint8_t>(field(second, 13, 1) * kClamp);
-      out.omod = static_cast<uint8_t>(field(second, 14, 2));
-    }
-  } else if (src0 == isa::src::kDpp) {
-    out.flags |= kDpp;
-    out.control = second;
-    setVgprSource(out, 0, field(second, 0, 8));
-    out.srcMods[0] = static_cast<uint8_t>(field(second, 20, 1) * kNeg | field(second, 21, 1) * kAbs);
-    out.srcMods[1] = static_cast<uint8_t>(field(second, 22, 1) * kNeg | field(second, 23, 1) * kAbs);
-  } else {
-    setSource(out, 0, src0, row.src[0], second);
-  }
-  // v_madmk/v_fmamk multiply by the literal, v_madak/v_fmaak add it.
-  if (row.mnemonic.find("mk_") != std::string_view::npos && format == Format::Vop2) {
-    setVgprSource(out, 2, field(bits, 9, 8));
-    setSource(out, 1, isa::src::kLiteral, row.src[1], second);
-  } else if (row.mnemonic.find("ak_") != std::string_view::npos && format == Format::Vop2) {
-    setSource(out, 2, isa::src::kLiteral, row.src[2], second);
-  }
-  if (row.traits & kAccumulates)
-    setVgprSource(out, 2, out.dst);
-  if (row.traits & kReadsMask)
-    setSource(out, row.src[1] == Type::Mask ? 1 : 2, isa::src::kVccLo, Type::Mask, 0);
-}
-
-void Decoder::fillVop3(Inst &out, const Row &row, uint64_t bits) {
-  const bool scalarResult = row.traits & kWritesMask;
-  const bool compare = row.dst == Type::Mask;
-  out.dst = static_cast<uint16_t>(field(bits, 0, 8));
-  for (unsigned n = 0; n < 3; ++n) {
-    if (row.src[n] == Type::None)
-      continue;
-    setSource(out, n, field(bits, 32 + 9 * n, 9), row.src[n], 0);
-    out.srcMods[n] = static_cast<uint8_t>(field(bits, 61 + n, 1) * kNeg);
-    if (!scalarResult || compare)
-      out.srcMods[n] |= static_cast<uint8_t>(field(bits, 8 + n, 1) * kAbs | field(bits, 11 + n, 1) * kOpSel);
-  }
-  if (compare)
-    out.sdst = out.dst;
-  else if (scalarResult)
-    out.sdst = static_cast<uint16_t>(field(bits, 8, 7));
-  else
-    out.flags |= static_cast<uint8_t>(field(bits, 14, 1) * kOpSelDst);
-  out.flags |= static_cast<uint8_t>(field(bits, 15, 1) * kClamp);
-  out.omod = static_cast<uint8_t>(field(bits, 59, 2));
-  if (row.traits & kAccumulates)
-    setVgprSource(out, 2, out.dst);
-}
-
-void Decoder::fillVop3p(Inst &out, const Row &row, uint64_t bits) {
-  out.dst = static_cast<uint16_t>(field(bits, 0, 8));
-  if (row.mnemonic.starts_with("v_mfma_") || row.mnemonic.starts_with("v_accvgpr_")) {
-    fillMai(out, row, bits);
-    return;
-  }
+/// Scalar and vector ALU, and control flow. Sources are numbered as assembly has them, wherever the encoding puts them:
+/// the literal of v_madmk_f32 is source 1.
+void Decoder::fillAlu(Inst &out, const Row &row, const EncodedInstr &in) {
+  const bool packed = in.flags & isa::kPacked;
   // A source of v_fma_mix is an f16 where op_sel_hi says so; constants follow.
   const bool mix = row.mnemonic.starts_with("v_fma_mix") || row.mnemonic.starts_with("v_mad_mix");
-  for (unsigned n = 0; n < 3; ++n) {
-    if (row.src[n] == Type::None)
-      continue;
-    const uint32_t selectHigh = n == 2 ? field(bits, 14, 1) : field(bits, 59 + n, 1);
-    setSource(out, n, field(bits, 32 + 9 * n, 9), mix && selectHigh ? Type::F16 : row.src[n], 0);
-    out.srcMods[n] = static_cast<uint8_t>(field(bits, 61 + n, 1) * kNeg | field(bits, 8 + n, 1) * kNegHi |
-                                          field(bits, 11 + n, 1) * kOpSel | selectHigh * kOpSelHi);
-    if ((out.srcMods[n] & (kOpSel | kOpSelHi)) != kOpSelHi)
-      out.imm |= kPackedSelects;
-    if (out.srcMods[n] & (kNeg | kNegHi))
-      out.imm |= kPackedModifies;
-  }
-  if (field(bits, 15, 1)) {
-    out.flags |= kClamp;
-    out.imm |= kPackedModifies;
-  }
-}
-
-// VOP3P-MAI: AccVGPRs become register-file indices. Where VGPRs are not unified, C and D always are AccVGPRs.
-void Decoder::fillMai(Inst &out, const Row &row, uint64_t bits) {
-  const bool read = row.mnemonic.starts_with("v_accvgpr_read"), write = row.mnemonic.starts_with("v_accvgpr_write");
-  const bool accumulator = !read && (write || !target_.accumulatorOperands || field(bits, 15, 1));
-  if (accumulator)
-    out.dst = static_cast<uint16_t>(out.dst + kAccBase);
-  for (unsigned n = 0; n < 3; ++n) {
-    if (row.src[n] == Type::None)
-      continue;
-    setSource(out, n, field(bits, 32 + 9 * n, 9), row.src[n], 0);
-    const bool acc = read || (!write && (n == 2 ? accumulator : field(bits, 59 + n, 1) != 0));
-    if (out.srcKind[n] == SrcKind::Vgpr && acc)
-      out.src[n].reg += kAccBase;
-  }
-  out.control = field(bits, 8, 3) | field(bits, 11, 4) << 4 | field(bits, 61, 3) << 8; // CBSZ, ABID, BLGP
-}
-
-void Decoder::fillMemory(Inst &out, Format format, uint64_t bits) {
-  auto accumulator = [&](unsigned bit) -> uint32_t {
-    const bool acc = target_.accumulatorOperands && field(bits, bit, 1);
-    out.flags |= acc ? kAcc : 0;
-    return acc ? kAccBase : 0;
+  unsigned sources = 0;
+  const auto addSource = [&](const EncodedOperand &operand) {
+    if (sources < 3) {
+      const bool half = mix && (out.srcMods[sources] & kOpSelHi);
+      setSource(out, sources, operand, half ? Type::F16 : row.src[sources]);
+      ++sources;
+    }
   };
-  switch (format) {
-  case Format::Smem:
-    out.dst = static_cast<uint16_t>(field(bits, 6, 7));
-    out.srcKind[0] = SrcKind::Scalar;
-    out.src[0].reg = field(bits, 0, 6) * 2;
-    out.control = static_cast<uint32_t>(bits);
-    out.imm = field(bits, 17, 1) ? signedField(bits, 32, 21) : 0;
+  const auto setModifiers = [&](unsigned n, int64_t value) {
+    out.srcMods[n] |= value & isa::kNegate ? kNeg : 0;
+    if (packed)
+      out.srcMods[n] |=
+          static_cast<uint8_t>((value & isa::kNegateHigh ? kNegHi : 0) | (value & isa::kHighToLow ? kOpSel : 0) |
+                               (value & isa::kHighToHigh ? kOpSelHi : 0));
+    else
+      out.srcMods[n] |= value & isa::kAbsolute ? kAbs : 0;
+  };
+  bool mask = false; // the result that is a lane mask has an operand
+  for (const EncodedOperand &operand : in.operands()) {
+    const auto value = static_cast<uint32_t>(operand.value);
+    switch (operand.role) {
+    case Role::Destination:
+      // LLVM disassembles lane masks that go to what is no register.
+      if (operand.kind != SourceKind::Register)
+        out.fn = notAnInstruction;
+      if (isVectorFile(operand)) {
+        out.dst = vectorIndex(operand);
+      } else if (row.traits & kWritesMask) {
+        out.sdst = scalarIndex(operand);
+        mask = true;
+      } else {
+        out.dst = scalarIndex(operand);
+      }
+      break;
+    case Role::Destination1:
+    case Role::Source0:
+    case Role::Source1:
+    case Role::Source2:
+    case Role::Constant:
+      addSource(operand);
+      break;
+    case Role::Source0Modifiers:
+      out.sdwa.signExtend0 = (value & isa::kSignExtend) != 0;
+      setModifiers(0, value);
+      break;
+    case Role::Source1Modifiers:
+      out.sdwa.signExtend1 = (value & isa::kSignExtend) != 0;
+      setModifiers(1, value);
+      break;
+    case Role::Source2Modifiers:
+      setModifiers(2, value);
+      break;
+    case Role::Clamp:
+      out.flags |= value ? kClamp : 0;
+      break;
+    case Role::OutputModifier:
+      out.omod = static_cast<uint8_t>(value);
+      break;
+    case Role::Immediate:
+    case Role::BranchTarget:
+    case Role::HardwareRegister:
+    case Role::IndexModes:
+      out.imm = static_cast<int32_t>(operand.value);
+      break;
+    case Role::DestinationSelect:
+      out.sdwa.dstSelect = value & 7;
+      break;
+    case Role::DestinationUnused:
+      out.sdwa.dstUnused = value & 3;
+      break;
+    case Role::Source0Select:
+      out.sdwa.select0 = value & 7;
+      break;
+    case Role::Source1Select:
+      out.sdwa.select1 = value & 7;
+      break;
+    case Role::DppControl:
+      out.dpp.pattern = value & 0x1ff;
+      break;
+    case Role::Dpp8:
+      out.dpp8.lanes = value & 0xffffff;
+      out.flags |= kDpp8;
+      break;
+    case Role::RowMask:
+      out.dpp.rowMask = value & 0xf;
+      break;
+    case Role::BankMask:
+      out.dpp.bankMask = value & 0xf;
+      break;
+    case Role::BoundControl:
+      out.dpp.boundControl = value != 0;
+      break;
+    case Role::FetchInactive:
+      (out.flags &kDpp8 ? out.dpp8.fetchInactive = value != 0 : out.dpp.fetchInactive = value != 0);
+      break;
+    case Role::Cbsz:
+      out.control |= value & 7;
+      break;
+    case Role::Abid:
+      out.control |= (value & 0xf) << 4;
+      break;
+    case Role::Blgp:
+      out.control |= (value & 7) << 8;
+      break;
+    default:
+      break;
+    }
+  }
+  out.flags |= static_cast<uint8_t>((in.flags & isa::kSdwa ? kSdwa : 0) | (in.flags & isa::kDpp ? kDpp : 0));
+  for (unsigned n = 0; n < 3; ++n)
+    out.srcMods[n] |= (in.opSel >> n & 1) && row.src[n] != Type::None ? kOpSel : 0;
+  out.flags |= in.opSel >> 3 && !(row.traits & kWritesMask) ? kOpSelDst : 0;
+  if (packed)
+    for (unsigned n = 0; n < sources; ++n) {
+      if ((out.srcMods[n] & (kOpSel | kOpSelHi)) != kOpSelHi)
+        out.imm |= kPackedSelects;
+      if ((out.srcMods[n] & (kNeg | kNegHi)) || (out.flags & kClamp))
+        out.imm |= kPackedModifies;
+    }
+  // Masks that the short encodings do not name. From gfx10 on, v_cmpx has no result but EXEC.
+  if ((row.traits & kWritesMask) && !mask)
+    out.sdst = in.writesImplicitly(Reg::VccLo) ? kVcc : kExec;
+  if ((row.traits & kReadsMask) && sources < 3 && row.src[sources] == Type::Mask) {
+    out.srcKind[sources] = SrcKind::Scalar;
+    out.src[sources].reg = kVcc;
+  }
+  if (row.traits & kAccumulates) {
+    out.srcKind[2] = SrcKind::Vgpr;
+    out.src[2].reg = out.dst;
+  }
+}
+
+/// Memory instructions: src[0] is the address, src[1] and src[2] are data. `sdst` is the scalar offset of SMEM, the
+/// scalar address of FLAT, the resource of buffers; src[2] of buffers is the scalar offset.
+void Decoder::fillMemory(Inst &out, const EncodedInstr &in) {
+  const bool scalar = in.space == MemorySpace::Scalar, buffer = in.space == MemorySpace::Buffer;
+  const auto setVector = [&](unsigned n, const EncodedOperand &operand) {
+    out.srcKind[n] = SrcKind::Vgpr;
+    out.src[n].reg = vectorIndex(operand);
+  };
+  if (scalar || isFlat(in.space))
     out.sdst = kNoScalar;
-    if (field(bits, 14, 1)) // SOFFSET_EN
-      out.sdst = static_cast<uint16_t>(field(bits, 57, 7));
-    else if (!field(bits, 17, 1)) // the offset field names a register
-      out.sdst = static_cast<uint16_t>(field(bits, 32, 7));
-    out.flags |= field(bits, 16, 1) ? kGlc : 0;
-    break;
-  case Format::Ds: {
-    const uint32_t acc = accumulator(25);
-    out.imm = static_cast<int32_t>(field(bits, 0, 16)); // offset1 in the high byte
-    out.flags |= field(bits, 16, 1) ? kLds : 0;
-    setVgprSource(out, 0, field(bits, 32, 8));
-    setVgprSource(out, 1, field(bits, 40, 8) + acc);
-    setVgprSource(out, 2, field(bits, 48, 8) + acc);
-    out.dst = static_cast<uint16_t>(field(bits, 56, 8) + acc);
-    break;
+  for (const EncodedOperand &operand : in.operands()) {
+    switch (operand.role) {
+    case Role::Destination:
+      out.dst = scalar ? scalarIndex(operand) : vectorIndex(operand);
+      break;
+    case Role::Data:
+      if (scalar) {
+        out.dst = operand.kind == SourceKind::Register ? scalarIndex(operand) : 0; // s_atc_probe has a number
+      } else {
+        setVector(1, operand);
+        if (buffer)
+          out.dst = vectorIndex(operand);
+      }
+      break;
+    case Role::Data1:
+      setVector(2, operand);
+      break;
+    case Role::VectorAddress:
+      setVector(0, operand);
+      break;
+    case Role::ScalarBase:
+      if (scalar) {
+        out.srcKind[0] = SrcKind::Scalar;
+        out.src[0].reg = number(operand.regs.first);
+      } else {
+        out.sdst = scalarAddress(operand);
+      }
+      break;
+    case Role::ScalarOffset:
+      if (buffer)
+        setSource(out, 2, operand, Type::U32);
+      else if (operand.kind == SourceKind::Register)
+        out.sdst = scalarAddress(operand);
+      break;
+    case Role::Offset:
+    case Role::Offset0:
+      out.imm |= static_cast<int32_t>(operand.value);
+      break;
+    case Role::Offset1:
+      out.imm |= static_cast<int32_t>(operand.value) << 8;
+      break;
+    case Role::Gds:
+      out.flags |= operand.value ? kLds : 0;
+      break;
+    case Role::Format:
+      out.buffer.format = static_cast<uint32_t>(operand.value) & 0x7f;
+      break;
+    default:
+      break;
+    }
   }
-  case Format::Flat: {
-    const uint32_t acc = accumulator(55);
-    const bool flat = field(bits, 14, 2) == 0;
-    out.imm = flat ? static_cast<int32_t>(field(bits, 0, 12)) : signedField(bits, 0, 13);
-    out.flags |= static_cast<uint8_t>((field(bits, 13, 1) ? kLds : 0) | (field(bits, 16, 1) ? kGlc : 0));
-    setVgprSource(out, 0, field(bits, 32, 8));
-    setVgprSource(out, 1, field(bits, 40, 8) + acc);
-    out.sdst = flat ? kNoScalar : static_cast<uint16_t>(field(bits, 48, 7));
-    out.dst = static_cast<uint16_t>(field(bits, 56, 8) + acc);
-    out.control = static_cast<uint32_t>(bits);
-    break;
-  }
-  case Format::Mubuf:
-  case Format::Mtbuf: {
-    const uint32_t acc = accumulator(55);
-    out.imm = static_cast<int32_t>(field(bits, 0, 12));
-    out.control = static_cast<uint32_t>(bits);
-    out.flags |= field(bits, 14, 1) ? kGlc : 0;
-    if (format == Format::Mubuf)
-      out.flags |= field(bits, 16, 1) ? kLds : 0;
-    setVgprSource(out, 0, field(bits, 32, 8));
-    out.dst = static_cast<uint16_t>(field(bits, 40, 8) + acc);
-    setVgprSource(out, 1, out.dst);
-    out.sdst = static_cast<uint16_t>(field(bits, 48, 5) * 4);
-    setSource(out, 2, field(bits, 56, 8), Type::U32, 0);
-    break;
-  }
-  default:
-    break;
+  out.flags |= in.flags & isa::kToLds ? kLds : 0;
+  out.flags |= in.is(Property::Atomic) && in.is(Property::Load) ? kReturnsOld : 0;
+  if (buffer) {
+    out.buffer.offen = (in.flags & isa::kOffen) != 0;
+    out.buffer.idxen = (in.flags & isa::kIdxen) != 0;
   }
 }
 

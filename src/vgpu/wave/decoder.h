@@ -3,19 +3,22 @@
 
 #include "isa/decode.h"
 #include "isa/disassembler.h"
-#include "isa/format.h"
 #include "isa/target.h"
 #include "vgpu/exec/level.h"
 #include "vgpu/wave/inst.h"
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+namespace luthier::isa {
+struct EncodedInstr;
+struct EncodedOperand;
+} // namespace luthier::isa
 
 namespace luthier::vgpu {
 
@@ -48,16 +51,13 @@ public:
 
 private:
   struct Lanes;
-  uint16_t opcodeOf(const std::string &mnemonic);
+  uint16_t indexOf(Opcode opcode);
   const uint32_t *constantLanes(uint64_t value);
-  void setSource(Inst &out, unsigned n, uint32_t code, Type type, uint32_t literal);
-  void setVgprSource(Inst &out, unsigned n, uint32_t vgpr);
-  void fill(Inst &out, const Row &row, isa::Format format, uint64_t bits);
-  void fillVop12c(Inst &out, const Row &row, isa::Format format, uint64_t bits);
-  void fillVop3(Inst &out, const Row &row, uint64_t bits);
-  void fillVop3p(Inst &out, const Row &row, uint64_t bits);
-  void fillMai(Inst &out, const Row &row, uint64_t bits);
-  void fillMemory(Inst &out, isa::Format format, uint64_t bits);
+  void setConstant(Inst &out, unsigned n, uint64_t value);
+  void setSource(Inst &out, unsigned n, const isa::EncodedOperand &operand, Type type);
+  void fill(Inst &out, const Row &row, const isa::EncodedInstr &in);
+  void fillAlu(Inst &out, const Row &row, const isa::EncodedInstr &in);
+  void fillMemory(Inst &out, const isa::EncodedInstr &in);
   static void thread(Inst &out, const Row &row);
 
   const isa::Target &target_;
@@ -65,9 +65,9 @@ private:
   mutable std::mutex mutex_;
   std::unique_ptr<isa::Disassembler> disassembler_;
   std::unique_ptr<isa::Decoder> instructions_; ///< made when first asked for
-  std::unordered_map<std::string_view, uint16_t> index_;
-  std::vector<const Row *> rows_; ///< by opcode; null for names that have no row
-  std::deque<std::string> names_;
+  std::vector<uint16_t> indices_;              ///< of records' opcodes, by Opcode; kMaxOpcodes: none yet
+  std::vector<const Row *> rows_;              ///< by record's opcode; null for instructions that have no row
+  std::vector<std::string_view> names_;
   std::unordered_map<uint64_t, std::unique_ptr<Lanes>> constants_;
 };
 

@@ -47,17 +47,40 @@ inline constexpr uint8_t kNegHi = 16;  ///< VOP3P: negate the half used for the 
 
 /// Inst::flags.
 inline constexpr uint8_t kClamp = 1;
-inline constexpr uint8_t kOpSelDst = 2;  ///< VOP3: write the high half, keep the low one
-inline constexpr uint8_t kSdwa = 4;      ///< `control` is the SDWA dword
-inline constexpr uint8_t kDpp = 8;       ///< `control` is the DPP dword
-inline constexpr uint8_t kGlc = 16;      ///< memory: return the value before the operation
-inline constexpr uint8_t kLds = 32;      ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
-inline constexpr uint8_t kF64Mode = 128; ///< rounds and flushes as MODE says for f64 and f16, not for f32
-inline constexpr uint8_t kAcc = 64;      ///< memory: data is in AccVGPRs (already part of `dst` and `src`)
+inline constexpr uint8_t kOpSelDst = 2; ///< VOP3: write the high half, keep the low one
+inline constexpr uint8_t kSdwa = 4;
+inline constexpr uint8_t kDpp = 8;
+inline constexpr uint8_t kReturnsOld = 16; ///< atomics: the value before the operation goes to `dst`
+inline constexpr uint8_t kLds = 32;        ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
+inline constexpr uint8_t kDpp8 = 64;       ///< with kDpp: of the kind that permutes eight lanes
+inline constexpr uint8_t kF64Mode = 128;   ///< rounds and flushes as MODE says for f64 and f16, not for f32
 
 /// Inst::imm of VOP3P instructions other than VOP3P-MAI.
 inline constexpr int32_t kPackedSelects = 1;  ///< op_sel or op_sel_hi differ from the default
 inline constexpr int32_t kPackedModifies = 2; ///< negation or clamp
+
+/// Inst::sdwa. Selections as the encoding numbers them: bytes 0 to 3, words 4 and 5, the dword 6.
+struct SdwaControl {
+  uint32_t dstSelect : 3, dstUnused : 2; ///< the rest of the destination: 0 zeros, 1 the sign, 2 kept
+  uint32_t select0 : 3, select1 : 3;
+  uint32_t signExtend0 : 1, signExtend1 : 1;
+};
+/// Inst::dpp.
+struct DppControl {
+  uint32_t pattern : 9, rowMask : 4, bankMask : 4;
+  uint32_t boundControl : 1; ///< lanes that read outside get 0; else they are not written
+  uint32_t fetchInactive : 1;
+};
+/// Inst::dpp8.
+struct Dpp8Control {
+  uint32_t lanes : 24; ///< of its group of eight, three bits each, that each lane reads
+  uint32_t fetchInactive : 1;
+};
+/// Inst::buffer: of MUBUF and MTBUF.
+struct BufferControl {
+  uint32_t offen : 1, idxen : 1;
+  uint32_t format : 7; ///< MTBUF
+};
 
 union Src {
   uint32_t reg;
@@ -69,12 +92,18 @@ struct alignas(64) Inst {
   Src src[3]; ///< memory formats: src[0] address, src[1] data, src[2] second data or resource
   SrcKind srcKind[3];
   uint8_t srcMods[3];
-  uint16_t dst;     ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
-  uint16_t sdst;    ///< VALU: index into Wave::s of a lane mask result. FLAT: scalar address, kNoScalar if none
-  uint16_t opcode;  ///< index of the mnemonic in the instruction table; what statistics count by
-  int32_t imm;      ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
-  uint32_t control; ///< SDWA or DPP dword; FLAT/MUBUF/MTBUF/SMEM: first dword; VOP3P-MAI: CBSZ, ABID << 4, BLGP << 8
-  uint8_t words;    ///< length in dwords
+  uint16_t dst;    ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
+  uint16_t sdst;   ///< VALU: index into Wave::s of a lane mask result. memory: see the decoder
+  uint16_t opcode; ///< index of the mnemonic in the instruction table; what statistics count by
+  int32_t imm;     ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
+  union {
+    uint32_t control; ///< VOP3P-MAI: CBSZ, ABID << 4, BLGP << 8
+    SdwaControl sdwa;
+    DppControl dpp;
+    Dpp8Control dpp8;
+    BufferControl buffer;
+  };
+  uint8_t words; ///< length in dwords
   uint8_t flags;
   uint8_t omod;
   bool threaded; ///< `fn` goes on with the instructions behind this one; `single` (row.h) is for this one alone
@@ -84,6 +113,7 @@ struct alignas(64) Inst {
 };
 static_assert(sizeof(Inst) == 64);
 
+/// Inst::sdst of memory instructions without a scalar address or offset.
 inline constexpr uint16_t kNoScalar = 0x7f;
 
 } // namespace luthier::vgpu

