@@ -3,6 +3,7 @@
 #include "isa/encoded.h"
 #include "isa/format.h"
 #include "support/log.h"
+#include "vgpu/exec/renamed.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/wave/wave.h"
 
@@ -88,7 +89,7 @@ struct alignas(64) Decoder::Lanes {
   uint32_t high[kMaxLanes];
 };
 
-Decoder::Decoder(const isa::Target &target)
+Decoder::Decoder(const isa::Target &target, unsigned waveSize)
     : target_(target), level_(execLevel()), indices_(kOpcodeCount, kMaxOpcodes) {
   for (std::span<const Row> table : level_.tables)
     for (const Row &row : table) {
@@ -97,7 +98,15 @@ Decoder::Decoder(const isa::Target &target)
       names_.push_back(row.mnemonic);
       rows_.push_back(&row);
     }
-  auto disassembler = isa::Disassembler::create(target);
+  for (const auto &[name, row] : kRenamed) {
+    const auto opcode = opcodeFromName(name), same = opcodeFromName(row);
+    if (!opcode || !same || indices_[static_cast<size_t>(*same)] == kMaxOpcodes)
+      continue;
+    indices_[static_cast<size_t>(*opcode)] = static_cast<uint16_t>(rows_.size());
+    names_.push_back(name);
+    rows_.push_back(rows_[indices_[static_cast<size_t>(*same)]]);
+  }
+  auto disassembler = isa::Disassembler::create(target, waveSize);
   if (disassembler)
     disassembler_ = std::move(*disassembler);
   else

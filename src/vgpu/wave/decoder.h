@@ -27,7 +27,8 @@ public:
   /// More mnemonics than any target has; records number them from 0.
   static constexpr size_t kMaxOpcodes = 4096;
 
-  explicit Decoder(const isa::Target &target);
+  /// `waveSize` 0 is what the target has unless a kernel says otherwise.
+  explicit Decoder(const isa::Target &target, unsigned waveSize = 0);
   ~Decoder();
 
   /// Fills `out` from the instruction at the start of `bytes`. What is no instruction, or one that the virtual GPU

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstring>
 #include <set>
 
 namespace luthier::vgpu::test {
@@ -98,6 +99,15 @@ TEST_F(DecoderTest, Sdwa) {
   EXPECT_EQ(inst.src[1].reg, 2u);
   EXPECT_EQ(inst.srcMods[0], kNeg);
   EXPECT_EQ(inst.srcMods[1], kAbs);
+  EXPECT_EQ(inst.sdwa.dstSelect, 5u);
+  EXPECT_EQ(inst.sdwa.dstUnused, 2u);
+  EXPECT_EQ(inst.sdwa.select0, 2u);
+  EXPECT_EQ(inst.sdwa.select1, 6u);
+  EXPECT_EQ(inst.sdwa.signExtend0, 0u);
+  EXPECT_EQ(decode("v_add_u32_sdwa v3, v1, sext(v2) dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:DWORD "
+                   "src1_sel:BYTE_1")
+                .sdwa.signExtend1,
+            1u);
 }
 
 TEST_F(DecoderTest, SdwaSourcesMayBeScalar) {
@@ -112,6 +122,35 @@ TEST_F(DecoderTest, Dpp) {
   EXPECT_TRUE(inst.flags & kDpp);
   EXPECT_EQ(inst.src[0].reg, 1u);
   EXPECT_EQ(inst.srcMods[0], kNeg);
+  EXPECT_EQ(inst.dpp.pattern, 0x111u);
+  EXPECT_EQ(inst.dpp.rowMask, 3u);
+  EXPECT_EQ(inst.dpp.bankMask, 5u);
+  EXPECT_EQ(inst.dpp.boundControl, 1u);
+}
+
+TEST_F(DecoderTest, Buffers) {
+  const Inst inst = decode("tbuffer_load_format_x v1, v2, s[4:7], s9 format:[BUF_DATA_FORMAT_32,BUF_NUM_FORMAT_FLOAT] "
+                           "idxen offset:4");
+  EXPECT_EQ(inst.dst, 1);
+  EXPECT_EQ(inst.src[0].reg, 2u);
+  EXPECT_EQ(inst.sdst, 4);
+  EXPECT_EQ(inst.src[2].reg, 9u);
+  EXPECT_EQ(inst.buffer.idxen, 1u);
+  EXPECT_EQ(inst.buffer.offen, 0u);
+  EXPECT_EQ(inst.buffer.format, 4u | 7u << 4);
+  EXPECT_EQ(inst.imm, 4);
+}
+
+/// LLVM disassembles results that go to no register, which were written beyond the end of the scalar registers.
+TEST_F(DecoderTest, ResultsGoToRegisters) {
+  for (const uint64_t bits : {0x00020300d04100c0ull,    // v_cmp_lt_f32_e64 64, ...
+                              0x000000007f800501ull}) { // v_readfirstlane_b32 64, ...
+    uint8_t bytes[8];
+    memcpy(bytes, &bits, sizeof bits);
+    Inst inst{};
+    decoder.decode(bytes, 0, inst);
+    EXPECT_FALSE(Decoder::implements(inst)) << decoder.text(bytes, 0);
+  }
 }
 
 TEST_F(DecoderTest, ComparesWriteMasks) {
@@ -131,7 +170,9 @@ TEST_F(DecoderTest, GlobalMemory) {
   EXPECT_EQ(load.src[0].reg, 6u);
   EXPECT_EQ(load.sdst, 8);
   EXPECT_EQ(load.imm, -4096);
-  EXPECT_TRUE(load.flags);
+  EXPECT_FALSE(load.flags & kReturnsOld);
+  EXPECT_TRUE(decode("global_atomic_add v5, v[6:7], v8, off glc").flags & kReturnsOld);
+  EXPECT_FALSE(decode("global_atomic_add v[6:7], v8, off").flags & kReturnsOld);
   const Inst store = decode("global_store_dword v[6:7], v9, off offset:4095");
   EXPECT_EQ(store.src[0].reg, 6u);
   EXPECT_EQ(store.src[1].reg, 9u);
