@@ -49,14 +49,15 @@ struct Target {
   bool wave32, wave64;
 
   // Scalar registers
-  uint16_t sgprs;                ///< addressable, without VCC, FLAT_SCRATCH and XNACK_MASK
-  uint16_t sgprFile;             ///< SGPRs of one SIMD, shared by its resident waves; 0: every wave has all
-  uint8_t sgprGranule;           ///< allocation unit of SGPRs
-  uint8_t sgprDescriptorGranule; ///< what the kernel descriptor's count is rounded to
-  uint8_t trailingSgprs;         ///< of those allocated, the last ones, which VCC, FLAT_SCRATCH and XNACK_MASK are
-  bool xnackMask;                ///< there is XNACK_MASK, which the hardware writes while it repeats an access
-  bool scalarFlatScratch;        ///< FLAT_SCRATCH is an operand of scalar instructions
-  bool m0BehindNull;             ///< the codes of M0 and NULL are 125 and 124, not the other way round
+  uint16_t sgprs;                  ///< addressable, without VCC, FLAT_SCRATCH and XNACK_MASK
+  uint16_t sgprFile;               ///< SGPRs of one SIMD, shared by its resident waves; 0: every wave has all
+  uint8_t sgprGranule;             ///< allocation unit of SGPRs
+  uint8_t sgprDescriptorGranule;   ///< what the kernel descriptor's count is rounded to
+  uint8_t trailingSgprs;           ///< of those allocated, the last ones, which VCC, FLAT_SCRATCH and XNACK_MASK are
+  bool xnackMask;                  ///< there is XNACK_MASK, which the hardware writes while it repeats an access
+  bool scalarFlatScratch;          ///< FLAT_SCRATCH is an operand of scalar instructions
+  bool partialVccWritesUpdateVccz; ///< writing one half of VCC sets VCCZ; without, only writing both does
+  bool m0BehindNull;               ///< the codes of M0 and NULL are 125 and 124, not the other way round
 
   // Vector registers
   uint16_t vgprs;                ///< addressable architectural VGPRs

@@ -59,6 +59,11 @@ TEST(Target, MachinesAreThoseOfElfHeaders) {
   EXPECT_EQ(findTarget(uint8_t{0}), nullptr);
 }
 
+TEST(Target, WritingHalfOfVccSetsVcczFromGfx10On) {
+  for (const Target &target : targets())
+    EXPECT_EQ(target.partialVccWritesUpdateVccz, target.version.major >= 10) << target.name;
+}
+
 TEST(Target, TheVirtualGpuExecutesOne) {
   EXPECT_THAT(virtualTargets(), ElementsAre("gfx90a"));
   ASSERT_TRUE(findVirtualTarget("gfx90a"));
