@@ -11,6 +11,7 @@ namespace {
 /// More workgroups of several waves than this find no barrier, per compute unit of four SIMDs (LLVM's limit; twice as
 /// many in a WGP).
 constexpr unsigned kBarriers = 16;
+unsigned workgroupLimit(const Target &target) { return kBarriers * (target.sgprFile ? 1 : 2); }
 
 /// What one workgroup can address, however much there is.
 constexpr uint32_t kMaxWorkgroupLds = 65536;
@@ -84,7 +85,7 @@ Occupancy occupancy(const Target &target, const ResourceUse &use) {
   // Workgroups go to a compute unit as a whole, their waves spread evenly over its SIMDs.
   const auto limitGroups = [&](unsigned groups, OccupancyLimit by) { limit(ceilDivide(groups * waves, simds), by); };
   if (waves > 1) {
-    limitGroups(kBarriers * (target.sgprFile ? 1 : 2), OccupancyLimit::Workgroups);
+    limitGroups(workgroupLimit(target), OccupancyLimit::Workgroups);
     limitGroups(target.maxWavesPerSimd * simds / waves, OccupancyLimit::Workgroups);
   }
   if (use.ldsBytes > kMaxWorkgroupLds)
@@ -92,6 +93,18 @@ Occupancy occupancy(const Target &target, const ResourceUse &use) {
   else if (use.ldsBytes)
     limitGroups(target.ldsBytes / alignUp(use.ldsBytes, target.ldsGranule), OccupancyLimit::Lds);
   return result;
+}
+
+unsigned workgroupsPerComputeUnit(const Target &target, const ResourceUse &use) {
+  ResourceUse wave = use; // alone: what its registers allow
+  wave.ldsBytes = wave.workgroupSize = 0;
+  const unsigned waves = ceilDivide(std::max(use.workgroupSize, 1u), waveSizeOf(target, use.waveSize));
+  unsigned groups = occupancy(target, wave).wavesPerSimd * target.simdsPerComputeUnit / waves;
+  if (waves > 1)
+    groups = std::min(groups, workgroupLimit(target));
+  if (use.ldsBytes > kMaxWorkgroupLds)
+    return 0;
+  return use.ldsBytes ? std::min(groups, target.ldsBytes / alignUp(use.ldsBytes, target.ldsGranule)) : groups;
 }
 
 Headroom headroom(const Target &target, const ResourceUse &use) {

@@ -31,6 +31,9 @@ struct Occupancy {
 
 Occupancy occupancy(const Target &target, const ResourceUse &use);
 
+/// Workgroups that a compute unit (a WGP on gfx10 and later) holds at once; 0: it cannot hold any.
+unsigned workgroupsPerComputeUnit(const Target &target, const ResourceUse &use);
+
 /// Numbers of VGPRs depend on the size of waves where that can be chosen.
 unsigned vgprGranule(const Target &target, unsigned waveSize);           ///< allocation unit
 unsigned vgprDescriptorGranule(const Target &target, unsigned waveSize); ///< unit of the kernel descriptor's count

@@ -72,6 +72,22 @@ TEST(Occupancy, BySgprs) {
   EXPECT_EQ(maxSgprs(gfx1030, 16), 108u);
 }
 
+TEST(Occupancy, WorkgroupsOfAComputeUnit) {
+  const Target &target = *findTarget("gfx90a");
+  const auto groups = [&](ResourceUse use) { return workgroupsPerComputeUnit(target, use); };
+  EXPECT_EQ(groups({.vgprs = 64, .workgroupSize = 64}), 32u);
+  EXPECT_EQ(groups({.vgprs = 64, .workgroupSize = 128}), 16u);
+  EXPECT_EQ(groups({.vgprs = 256, .workgroupSize = 64}), 8u);
+  EXPECT_EQ(groups({.vgprs = 256, .accVgprs = 256, .workgroupSize = 256}), 1u);
+  EXPECT_EQ(groups({.vgprs = 256, .accVgprs = 256, .workgroupSize = 257}), 0u);
+  EXPECT_EQ(groups({.vgprs = 64, .sgprs = 108, .workgroupSize = 64}), 28u);
+  EXPECT_EQ(groups({.vgprs = 64, .ldsBytes = 20000, .workgroupSize = 64}), 3u) << "not a multiple of the SIMDs";
+  EXPECT_EQ(groups({.vgprs = 64, .ldsBytes = 65537, .workgroupSize = 64}), 0u);
+  // Barriers: 16 on a compute unit, twice as many in a WGP.
+  EXPECT_EQ(groups({.vgprs = 8, .workgroupSize = 65}), 16u);
+  EXPECT_EQ(workgroupsPerComputeUnit(*findTarget("gfx1030"), {.vgprs = 8, .workgroupSize = 64}), 32u);
+}
+
 TEST(Occupancy, AccVgprsShareTheFileBehindAnAlignedOffset) {
   const Target &gfx90a = *findTarget("gfx90a"), &gfx908 = *findTarget("gfx908");
   EXPECT_EQ(allocatedVgprs(gfx90a, {.vgprs = 30, .accVgprs = 32}), 64u);
