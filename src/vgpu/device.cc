@@ -6,6 +6,7 @@
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
+#include "vgpu/wave/strict_resources.h"
 
 #include <fmt/format.h>
 
@@ -115,6 +116,8 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject), dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
+    if (const Observation *observation = dispatch->observation_.get(); observation && observation->machine)
+      dispatch->limitResidency(observation->machine->workgroupsPerUnit(target(), launch));
     dispatch->waves_ = dispatch->groupCount_ * dispatch->start_.fullWaves();
     dispatch->interpreted_ = whyInterpreted(*dispatch, dispatch->start_);
     if (!dispatch->interpreted_)

@@ -18,6 +18,7 @@ namespace luthier::vgpu {
 
 class CodeCache;
 struct Poison;
+struct StrictResources;
 class Scheduler;
 class Stats;
 class Trace;
@@ -66,6 +67,12 @@ public:
   std::shared_ptr<Trace> trace;
   bool strictWaits = false;
   std::shared_ptr<const Poison> poison;
+  std::shared_ptr<const StrictResources> strictResources;
+
+  /// Whether the kernel's code is made for accesses that the hardware repeats (xnack): such hardware writes XNACK_MASK.
+  /// Set once by whoever loads code objects; without, all code may be.
+  std::function<bool(uint64_t kernelObject)> madeForXnack;
+  bool mayRepeatAccesses(uint64_t kernelObject) const { return !madeForXnack || madeForXnack(kernelObject); }
 
   /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the driver.
   std::function<void(uint32_t m0)> onInterrupt;

@@ -74,7 +74,7 @@ struct HwRegField {
 /// SCC's bit is 0: the manual's "1" collides with the field beside it. Priorities are not kept and read as 0.
 u32 status(const Wave &w) {
   constexpr u32 kTrapEn = 1 << 6, kValid = 1 << 16;
-  return (w.scc ? 1u : 0) | kTrapEn | (w.exec() == 0 ? 1u << 9 : 0) | (w.vcc() == 0 ? 1u << 10 : 0) |
+  return (w.scc ? 1u : 0) | kTrapEn | (w.exec() == 0 ? 1u << 9 : 0) | ((w.vcc() == 0) != w.staleVccz ? 1u << 10 : 0) |
          (w.group->waveCount() > 1 ? 1u << 11 : 0) | kValid;
 }
 

@@ -179,7 +179,7 @@ void applySdwaDestination(const SdwaControl &control, const u32 *old, u32 *d) {
 u64 specialSource(const Wave &w, u32 code) {
   switch (code) {
   case isa::src::kVccz:
-    return w.vcc() == 0;
+    return (w.vcc() == 0) != w.staleVccz;
   case isa::src::kExecz:
     return w.exec() == 0;
   case isa::src::kScc:

@@ -60,6 +60,15 @@ Dispatch::Dispatch(Device &device, const Launch &launch, OnDone onDone)
 
 Dispatch::~Dispatch() = default;
 
+void Dispatch::limitResidency(uint32_t perUnit) {
+  if (perUnit == 0)
+    abort({Fault::Kind::BadLaunch, launch_.kernelObject, false,
+           fmt::format("cannot launch {}: the registers or the LDS of one workgroup are more than a compute unit has",
+                       kernelName())});
+  maxResident_ = perUnit * device_.config().computeUnits;
+  exactResidency_ = true;
+}
+
 void Dispatch::abort(Fault fault) {
   {
     std::lock_guard lock(faultMutex_);

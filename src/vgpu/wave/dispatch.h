@@ -23,6 +23,7 @@ class DispatchCounters;
 struct Inst;
 struct Observation;
 struct Poison;
+struct StrictResources;
 class Trace;
 class Translation;
 class Workgroup;
@@ -62,18 +63,19 @@ struct Launch {
   uint64_t packet = 0; ///< dispatch_ptr
   uint64_t queue = 0;  ///< queue_ptr: the amd_queue_t
   uint64_t dispatchId = 0;
-  std::shared_ptr<ScratchRing> scratch; ///< may be null when privateSegmentSize is 0
-  std::shared_ptr<Trace> trace;         ///< instead of the device's
-  std::shared_ptr<const Poison> poison; ///< instead of the device's
-  bool strictWaits = false;             ///< check waits even when the device does not (waits.h)
-  bool count = false;                   ///< count even when the device has no Stats
+  std::shared_ptr<ScratchRing> scratch;                   ///< may be null when privateSegmentSize is 0
+  std::shared_ptr<Trace> trace;                           ///< instead of the device's
+  std::shared_ptr<const Poison> poison;                   ///< instead of the device's
+  std::shared_ptr<const StrictResources> strictResources; ///< instead of the device's
+  bool strictWaits = false;                               ///< check waits even when the device does not (waits.h)
+  bool count = false;                                     ///< count even when the device has no Stats
   /// Called on the worker thread when a wave has reached s_endpgm or faulted, with its last state. Mostly empty.
   std::function<void(const Workgroup &, const Wave &)> onWaveEnd;
 };
 
 /// Why a dispatch ended before its last wave did.
 struct Fault {
-  enum class Kind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess };
+  enum class Kind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess, MissingRegister };
   Kind kind = Kind::None;
   uint64_t address = 0; ///< of the access for Memory, of the instruction otherwise
   bool write = false;
@@ -109,12 +111,21 @@ public:
   /// Whether anybody looks at its waves while they run, or at what they leave.
   bool watched() const { return counters_ || observation_ || launch_.onWaveEnd; }
 
+  /// Workgroups of the grid in each dimension.
+  const std::array<uint32_t, 3> &groups() const { return groups_; }
+
+  /// What its waves begin with.
+  const WaveStart &start() const { return start_; }
+
   /// Where its waves begin: in which chunk of which code.
   const Inst *entry() const { return entry_; }
   const CodeChunk *entryChunk() const { return entryChunk_; }
   CodeSnapshot *code() const { return code_.get(); }
 
 private:
+  /// Strict resources: no more workgroups at once than compute units hold, `perUnit` each.
+  void limitResidency(uint32_t perUnit);
+
   friend class Device;
   friend class Scheduler;
   friend class Workgroup;
@@ -135,6 +146,7 @@ private:
   std::array<uint32_t, 3> groups_{};
   uint64_t groupCount_ = 0;
   uint32_t maxResident_ = 0;
+  bool exactResidency_ = false; ///< not one more
   // What workers write while they run is kept off the cache lines that they read for every workgroup.
   alignas(64) std::atomic<uint64_t> nextGroup_{0};
   alignas(64) std::atomic<uint64_t> finishedGroups_{0}; ///< of the workers that have left

@@ -7,6 +7,8 @@
 #include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/strict_caches.h"
+#include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/trace.h"
 #include "vgpu/wave/waits.h"
 
@@ -19,6 +21,8 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   std::shared_ptr<Trace> trace = launch.trace ? launch.trace : dispatch.device().trace;
   const bool strictWaits = launch.strictWaits || dispatch.device().strictWaits;
   const std::shared_ptr<const Poison> &poison = launch.poison ? launch.poison : dispatch.device().poison;
+  const std::shared_ptr<const StrictResources> &strictResources =
+      launch.strictResources ? launch.strictResources : dispatch.device().strictResources;
   auto observation = std::make_unique<Observation>();
   if (trace || strictWaits)
     observation->kernel = dispatch.kernelName();
@@ -27,11 +31,17 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     if (!trace->wantsKernel(observation->kernel))
       trace = nullptr;
   }
-  if (!trace && !strictWaits && !poison)
+  if (!trace && !strictWaits && !poison && !strictResources)
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
   observation->poison = poison;
+  if (strictResources) {
+    observation->strictResources = strictResources;
+    observation->machine = std::make_unique<StrictMachine>(*strictResources, dispatch);
+    observation->caches = std::make_unique<StrictCaches>(dispatch, strictResources->vectorL1);
+    observation->operands.physical = &observation->machine->registers;
+  }
   observation->entry = entryAt(launch.kernelObject);
   return observation;
 }
@@ -53,35 +63,64 @@ WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : obse
     waits_ = std::make_unique<WaitChecker>();
   if (observation.poison)
     poisoner_ = std::make_unique<WavePoisoner>(observation, waveNumber);
+  if (observation.machine) {
+    resources_ = std::make_unique<WaveResources>(*observation.machine, waveNumber);
+    caches_ = std::make_unique<WaveCaches>(*observation.caches);
+  }
 }
 
-WaveObserver::~WaveObserver() = default;
+WaveObserver::~WaveObserver() {
+  if (caches_)
+    observation_.strictResources->totals.staleWords += caches_->stale();
+}
+
+void WaveObserver::start(Wave &w) {
+  if (resources_)
+    resources_->start(w);
+}
 
 bool WaveObserver::before(Wave &w, const Inst *inst) {
-  if (poisoner_)
+  if (resources_)
+    resources_->notice(w);
+  if (poisoner_) {
     poisoner_->before(w, inst);
+    if (resources_)
+      resources_->undoPoison(w);
+  }
   if (sums_)
     sums_->before(w, inst);
-  if (!waits_ && !tracer_)
+  if (!waits_ && !tracer_ && !resources_)
     return true;
-  unseen_ = !tracer_ && waits_->idle() && observation_.operands.isPlain(*inst);
+  unseen_ = !tracer_ && !resources_ && waits_->idle() && observation_.operands.isPlain(*inst);
   if (unseen_)
     return true;
   operands_ = &observation_.operands.of(w, inst, operands_);
+  if (resources_ && !resources_->check(w, inst, *operands_))
+    return false;
   if (waits_ && !waits_->before(w, inst, *operands_))
     return false;
   if (tracer_)
     tracer_->before(w, inst, *operands_);
+  if (resources_) {
+    caches_->enter(w, inst, *operands_);
+    resources_->enter(w, *operands_);
+  }
   return true;
 }
 
 void WaveObserver::after(Wave &w, const Inst *inst) {
+  if (resources_) {
+    resources_->leave(w);
+    caches_->leave(w, inst, *operands_);
+  }
   if (tracer_)
     tracer_->after(w, inst, *operands_);
   if (sums_ && w.stop != Stop::Fault)
     sums_->after();
   if (waits_ && !unseen_ && w.stop != Stop::Fault)
     waits_->after(w, inst, *operands_);
+  if (resources_ && w.stop != Stop::Fault)
+    resources_->settle(w, inst, *operands_);
 }
 
 void runObserved(Wave &w, uint64_t &budget) {

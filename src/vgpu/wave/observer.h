@@ -15,17 +15,25 @@
 namespace luthier::vgpu {
 
 class Dispatch;
+class StrictCaches;
 class Trace;
 class WaitChecker;
 class WaveAccessSums;
+class WaveCaches;
+class WaveResources;
 class WaveTracer;
+struct StrictMachine;
+struct StrictResources;
 
 /// What the waves of one dispatch share while they are watched.
 struct Observation {
   std::shared_ptr<Trace> trace; ///< null: no trace
   bool strictWaits = false;
   std::shared_ptr<const Poison> poison; ///< null: none
-  uint64_t number = 0;                  ///< of the dispatch in the trace
+  std::shared_ptr<const StrictResources> strictResources;
+  std::unique_ptr<StrictMachine> machine; ///< null: resources are not strict
+  std::unique_ptr<StrictCaches> caches;   ///< where they are
+  uint64_t number = 0;                    ///< of the dispatch in the trace
   std::string kernel;
   uint64_t entry = 0; ///< address of its first instruction
   OperandCache operands;
@@ -43,8 +51,10 @@ public:
   WaveObserver(Observation &observation, uint64_t waveNumber);
   ~WaveObserver();
   /// False when nobody watches this wave.
-  bool active() const { return tracer_ || sums_ || waits_ || poisoner_; }
+  bool active() const { return tracer_ || sums_ || waits_ || poisoner_ || resources_; }
 
+  /// Before the wave's first instruction.
+  void start(Wave &w);
   /// False when the wave was stopped with a fault instead.
   bool before(Wave &w, const Inst *inst);
   void after(Wave &w, const Inst *inst);
@@ -57,6 +67,8 @@ private:
   std::unique_ptr<WaveAccessSums> sums_;
   std::unique_ptr<WaitChecker> waits_;
   std::unique_ptr<WavePoisoner> poisoner_;
+  std::unique_ptr<WaveResources> resources_;
+  std::unique_ptr<WaveCaches> caches_; ///< where there are `resources_`
 };
 
 /// The interpreter for waves with an observer, in every mode.

@@ -209,6 +209,8 @@ const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {
       return *it->second;
   }
   auto fresh = std::make_unique<Known>(operandsOf(w, inst), inst);
+  if (physical)
+    fresh->resources = ResourcePlan::of(*fresh, *physical);
   if (!fresh->mnemonic.empty() && fresh->space == MemorySpace::None && !fresh->message && !fresh->waits)
     plain_[inst->opcode].store(true, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);

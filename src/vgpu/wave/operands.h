@@ -6,6 +6,7 @@
 
 #include "luthier/instr.h"
 #include "vgpu/wave/decoder.h"
+#include "vgpu/wave/physical_registers.h"
 #include "vgpu/wave/wave.h"
 
 #include <array>
@@ -65,6 +66,7 @@ class OperandCache {
 public:
   struct Known : Operands {
     const Inst *inst = nullptr;
+    ResourcePlan resources;                                ///< where `physical` is set
     mutable std::atomic<const Known *> follower = nullptr; ///< what some wave executed behind this one
   };
 
@@ -72,6 +74,9 @@ public:
   /// The same for a wave that has just executed `last` (null: nothing yet). Waves mostly go the way of others, so that
   /// the map is rarely asked.
   const Known &of(const Wave &w, const Inst *inst, const Known *last);
+
+  /// Set before the first question where resources are strict (strict_resources.h).
+  const PhysicalRegisters *physical = nullptr;
 
   /// Whether it is known to have nothing to do with memory, messages and waits: true of most instructions.
   bool isPlain(const Inst &inst) const { return plain_[inst.opcode].load(std::memory_order_relaxed); }

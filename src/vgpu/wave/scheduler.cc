@@ -41,7 +41,7 @@ constexpr size_t kRoundsBeforeYield = 256, kRoundsBeforeSleep = 4096;
 /// One worker thread's workgroups.
 class Scheduler::Worker {
 public:
-  explicit Worker(Scheduler &scheduler) : scheduler_(scheduler) {}
+  Worker(Scheduler &scheduler, unsigned index) : scheduler_(scheduler), index_(index) {}
 
   void run() {
     size_t idleTurns = 0;
@@ -167,6 +167,13 @@ private:
     return share.dispatch->translation_->code();
   }
 
+  /// Each worker keeps its part of what the modelled GPU could hold: rounded up, unless that must be exact. There may
+  /// be none then, and others do the work.
+  size_t mostResident(const Dispatch &dispatch) const {
+    const size_t workers = scheduler_.workers_.size(), all = dispatch.maxResident_;
+    return dispatch.exactResidency_ ? all / workers + (index_ < all % workers) : (all + workers - 1) / workers;
+  }
+
   /// Makes the next workgroup of the grid resident. False when that is not possible now, or when those to come next ran
   /// to their end at once.
   bool start(Share &share) {
@@ -175,9 +182,7 @@ private:
       share.exhausted = true;
       return false;
     }
-    // Each worker keeps its part of what the modelled GPU could hold, rounded up.
-    const size_t workers = scheduler_.workers_.size();
-    if (share.groups.size() >= (dispatch.maxResident_ + workers - 1) / workers)
+    if (share.groups.size() >= mostResident(dispatch))
       return false;
     if (!dispatch.started_.load(std::memory_order_relaxed) && !dispatch.started_.exchange(true))
       dispatch.startTime_ = Device::clock();
@@ -220,6 +225,7 @@ private:
   }
 
   Scheduler &scheduler_;
+  unsigned index_;
   uint64_t seenVersion_ = 0;
   WavePool pool_;
   std::vector<Share> shares_;
@@ -229,9 +235,9 @@ Scheduler::Scheduler(unsigned threads) {
   if (threads == 0)
     threads = defaultThreads();
   for (unsigned n = 0; n < threads; ++n)
-    workers_.emplace_back([this] {
+    workers_.emplace_back([this, n] {
       becomeInternalThread("vgpu-worker");
-      Worker worker(*this);
+      Worker worker(*this, n);
       worker.run();
     });
 }

@@ -175,4 +175,8 @@ const Inst *Wave::earlyAccess(const Inst *inst, const std::string &what) {
   return stopWith(*this, inst, {Fault::Kind::EarlyAccess, pc(inst), false, what + "\n" + describe(*this, inst)});
 }
 
+const Inst *Wave::missingRegister(const Inst *inst, const std::string &what) {
+  return stopWith(*this, inst, {Fault::Kind::MissingRegister, pc(inst), false, what + "\n" + describe(*this, inst)});
+}
+
 } // namespace luthier::vgpu

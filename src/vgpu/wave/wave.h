@@ -58,6 +58,7 @@ struct alignas(64) WaveState {
   uint32_t lanes; ///< 64 or 32
   uint32_t vgprCount;
   Stop stop;
+  bool staleVccz; ///< VCCZ is not what VCC says; only where strict_resources.h keeps it
 
   const Inst *ip; ///< where to go on; kept by `run` and by handlers that stop the wave
   const CodeChunk *chunk;
@@ -132,6 +133,8 @@ struct alignas(64) Wave : WaveState {
   const Inst *trap(const Inst *inst, uint32_t id);
   /// Stops the dispatch because `inst` uses a result that may not have arrived; strict mode only (waits.h).
   const Inst *earlyAccess(const Inst *inst, const std::string &what);
+  /// Stops the dispatch because `inst` uses a register that the wave does not have (strict_resources.h).
+  const Inst *missingRegister(const Inst *inst, const std::string &what);
 
   /// Where execution goes on after a jump to `pc`.
   const Inst *jump(uint64_t pc);

@@ -82,7 +82,8 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
     push64(launch.scratch ? launch.scratch->base() : 0);
   if (descriptor.privateSegmentSizeSgpr())
     push(launch.privateSegmentSize);
-  next = static_cast<uint8_t>(descriptor.userSgprs());
+  givenSgprs_ = (1ull << next) - 1;
+  const uint8_t firstSystem = next = static_cast<uint8_t>(descriptor.userSgprs());
   for (unsigned d = 0; d < 3; ++d)
     if (descriptor.workgroupId(d))
       groupIdAt_[d] = next++;
@@ -90,6 +91,7 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
     groupInfoAt_ = next++;
   if (descriptor.usesScratch() && !KernelDescriptor::architectedFlatScratch(target))
     scratchOffsetAt_ = next++;
+  givenSgprs_ |= (1ull << next) - (1ull << firstSystem);
 }
 
 /// The wave's lanes are work-items index * lanes, index * lanes + 1, ... of the workgroup; those behind its end are 0.

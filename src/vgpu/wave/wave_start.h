@@ -49,6 +49,9 @@ public:
   /// Vector registers other than those in `except`, which is sorted.
   void setVectors(Wave &wave, const std::array<uint32_t, 3> &groupSize, std::span<const uint16_t> except = {}) const;
 
+  /// Whether waves are given a value in this SGPR.
+  bool givesSgpr(unsigned reg) const { return reg < 64 && givenSgprs_ >> reg & 1; }
+
   /// Work-item ids of a wave of a workgroup of full size, as they go to the first vector registers, and to how many.
   const uint32_t *itemIds(uint32_t wave) const { return itemIds_[wave].lanes[0]; }
   uint32_t itemIdRegisters() const { return std::min(itemIdRegisters_, vgprs_); }
@@ -69,6 +72,7 @@ private:
   WaveState state_{};
   std::array<uint8_t, 3> groupIdAt_{kNone, kNone, kNone}; ///< SGPR of each dimension
   uint8_t groupInfoAt_ = kNone, scratchOffsetAt_ = kNone;
+  uint64_t givenSgprs_ = 0; ///< a bit for each
   uint32_t itemIdRegisters_ = 1;
   uint32_t wantedIds_ = 0; ///< 0: x, 1: x and y, 2: all
   bool packedIds_ = false;

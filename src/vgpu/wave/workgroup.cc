@@ -4,6 +4,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/observer.h"
+#include "vgpu/wave/strict_resources.h"
 
 #include <fmt/format.h>
 
@@ -118,10 +119,13 @@ std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, W
 void Workgroup::observe(uint32_t wavesPerGroup) {
   const auto &groups = dispatch_.groups_;
   const uint64_t first = (id_[0] + uint64_t{groups[0]} * (id_[1] + uint64_t{groups[1]} * id_[2])) * wavesPerGroup;
+  if (const StrictMachine *machine = dispatch_.observation_->machine.get())
+    machine->start(lds_, waves_, first);
   for (Wave *wave : waves_) {
     auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index);
     if (!observer->active())
       continue;
+    observer->start(*wave);
     wave->observer = observer.get();
     observers_.push_back(std::move(observer));
   }

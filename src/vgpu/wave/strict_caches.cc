@@ -1,0 +1,190 @@
+#include "vgpu/wave/strict_caches.h"
+
+#include "vgpu/device.h"
+#include "vgpu/memory/guest_access.h"
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace luthier::vgpu {
+
+namespace {
+
+/// A line at a time, as hardware does: more than the guest asked for, so nothing watches.
+/// Others may be writing: aligned values of up to 8 bytes arrive whole.
+__attribute__((no_sanitize("address", "thread"))) void copyLine(uint64_t from, uint8_t *to) {
+  typedef uint64_t Word __attribute__((may_alias));
+  for (unsigned n = 0; n < StaleCache::kLineBytes; n += sizeof(Word)) {
+    const Word word = *reinterpret_cast<const volatile Word *>(from + n);
+    memcpy(to + n, &word, sizeof word);
+  }
+}
+
+bool startsWith(std::string_view text, std::initializer_list<std::string_view> prefixes) {
+  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); });
+}
+
+/// What a load of less than a dword leaves in its register (exec/vmem.h), by its mnemonic.
+uint32_t extended(std::string_view mnemonic, uint32_t raw, unsigned bytes) {
+  const bool high = mnemonic.ends_with("_d16_hi"), half = high || mnemonic.ends_with("_d16");
+  const bool isSigned =
+      mnemonic.find("_sbyte") != std::string_view::npos || mnemonic.find("_sshort") != std::string_view::npos;
+  if (isSigned)
+    raw =
+        bytes == 1 ? static_cast<uint32_t>(static_cast<int8_t>(raw)) : static_cast<uint32_t>(static_cast<int16_t>(raw));
+  if (half)
+    raw &= 0xffff;
+  return high ? raw << 16 : raw;
+}
+
+/// Lanes of a buffer access that are not out of bounds in any part (manual, 9.1.5), where the buffer is not swizzled.
+uint64_t lanesInside(const Wave &w, const MemoryAccess &m, uint64_t lanes) {
+  const uint32_t *v = &w.s[number(m.saddr.first)];
+  if ((v[3] >> 23 & 1) && !m.idxen) // by the lane's number: not checked
+    return lanes;
+  const uint32_t stride = v[1] >> 16 & 0x3fff;
+  const unsigned reg = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
+  uint64_t inside = 0;
+  for (uint64_t left = lanes; left; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
+    const uint32_t offset = (m.offen ? w.v[reg + m.idxen][lane] : 0) + static_cast<uint32_t>(m.offset);
+    const bool structured = m.idxen && stride;
+    inside |= uint64_t{structured ? w.v[reg][lane] < v[2] : uint64_t{offset} + m.bytes <= v[2]} << lane;
+  }
+  return inside;
+}
+
+} // namespace
+
+void StaleCache::read(Wave &w, uint64_t address, uint64_t size, uint8_t *to) {
+  std::lock_guard lock(mutex_);
+  while (size) {
+    const uint64_t number = address / kLineBytes, offset = address % kLineBytes;
+    auto found = lines_.find(number);
+    if (found == lines_.end()) {
+      if (lines_.size() >= kMostLines)
+        lines_.clear();
+      uint64_t from = number * kLineBytes;
+      found = lines_.try_emplace(number).first;
+      if (w.accessible(from, kLineBytes))
+        copyLine(from, found->second.bytes);
+    }
+    const uint64_t count = std::min(size, kLineBytes - offset);
+    memcpy(to, found->second.bytes + offset, count);
+    address += count;
+    to += count;
+    size -= count;
+  }
+}
+
+void StaleCache::drop(uint64_t address, uint64_t size) {
+  std::lock_guard lock(mutex_);
+  for (uint64_t number = address / kLineBytes; size && number <= (address + size - 1) / kLineBytes; ++number)
+    lines_.erase(number);
+}
+
+void StaleCache::invalidate() {
+  std::lock_guard lock(mutex_);
+  lines_.clear();
+}
+
+StrictCaches::StrictCaches(const Dispatch &dispatch, bool vectorL1)
+    : vectorL1_(vectorL1), groups_(dispatch.groups()), units_(dispatch.device().config().computeUnits) {}
+
+/// As HW_ID says (exec/sopk.cc): workgroups go to compute units in turn.
+size_t StrictCaches::unitOf(const Wave &w) const {
+  const auto &id = w.group->id();
+  return (id[0] + uint64_t{groups_[0]} * (id[1] + uint64_t{groups_[1]} * id[2])) % units_.size();
+}
+
+void WaveCaches::enter(Wave &w, const Inst *inst, const Operands &o) {
+  scalar_ = vector_ = false;
+  if (o.mnemonic.starts_with("s_dcache_inv")) {
+    caches_.scalar(w).invalidate();
+  } else if (o.mnemonic.starts_with("buffer_wbinvl1")) {
+    if (StaleCache *cache = caches_.vector(w))
+      cache->invalidate();
+  }
+  if (!o.memory)
+    return;
+  const MemoryAccess &m = *o.memory;
+  if (o.space == MemorySpace::Scalar) {
+    scalar_ = startsWith(o.mnemonic, {"s_load", "s_buffer", "s_scratch", "s_store", "s_atomic"});
+    if (!scalar_)
+      return;
+    addresses_ = addressesOf(w, o);
+    inside_ = m.bytes / 4;
+    if (o.mnemonic.starts_with("s_buffer")) {
+      const uint32_t *v = &w.s[number(m.saddr.first)];
+      const uint64_t base = (v[0] | uint64_t{v[1] & 0xffff} << 32) & ~3ull, offset = addresses_.first[0] - base;
+      const uint64_t size = uint64_t{std::max(1u, v[1] >> 16 & 0x3fff)} * v[2];
+      inside_ = offset < size ? static_cast<unsigned>(std::min<uint64_t>(inside_, (size - offset + 3) / 4)) : 0;
+    }
+    return;
+  }
+  vector_ = caches_.vector(w) && !m.toLds && w.exec() != 0 &&
+            (o.space == MemorySpace::Global || o.space == MemorySpace::Flat ||
+             (o.space == MemorySpace::Buffer && !(w.s[number(m.saddr.first) + 1] >> 31)));
+  if (!vector_)
+    return;
+  addresses_ = addressesOf(w, o);
+  lanes_ = w.exec();
+  if (o.space == MemorySpace::Buffer && !m.store && !m.atomic)
+    lanes_ = lanesInside(w, m, lanes_);
+  for (unsigned lane = 0; lane < w.lanes; ++lane) {
+    const uint64_t high = addresses_.first[lane] >> 32;
+    if (o.space == MemorySpace::Flat && (high == w.sharedAperture >> 32 || high == w.privateAperture >> 32))
+      lanes_ &= ~(1ull << lane);
+  }
+}
+
+void WaveCaches::leaveScalar(Wave &w, const Inst *inst, const Operands &o) {
+  const MemoryAccess &m = *o.memory;
+  StaleCache &cache = caches_.scalar(w);
+  if (!m.load || m.store || m.atomic || (inst->flags & kGlc))
+    cache.drop(addresses_.first[0], m.bytes);
+  if (!m.load || m.store || m.atomic || inside_ == 0)
+    return;
+  uint32_t words[16] = {};
+  cache.read(w, addresses_.first[0], uint64_t{inside_} * 4, reinterpret_cast<uint8_t *>(words));
+  uint32_t *registers = &w.s[number(m.result.first)];
+  for (unsigned n = 0; n < inside_; ++n)
+    stale_ += registers[n] != words[n];
+  std::copy_n(words, inside_, registers);
+}
+
+void WaveCaches::leaveVector(Wave &w, const Inst *inst, const Operands &o, StaleCache &cache) {
+  const MemoryAccess &m = *o.memory;
+  const bool converts = o.mnemonic.find("format") != std::string_view::npos;
+  const bool reads = m.load && !m.store && !m.atomic && !(inst->flags & kGlc) && !converts;
+  for (uint64_t left = lanes_; left; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
+    const uint64_t address = addresses_.first[lane];
+    if (!reads) {
+      cache.drop(address, m.bytes);
+      continue;
+    }
+    uint32_t words[4] = {};
+    cache.read(w, address, m.bytes, reinterpret_cast<uint8_t *>(words));
+    if (m.bytes < 4)
+      words[0] = extended(o.mnemonic, words[0], m.bytes);
+    for (unsigned n = 0; n < m.result.count; ++n) {
+      uint32_t &lanes = w.v[vectorIndex(m.result.first) + n][lane];
+      stale_ += lanes != words[n];
+      lanes = words[n];
+    }
+  }
+}
+
+void WaveCaches::leave(Wave &w, const Inst *inst, const Operands &o) {
+  if (w.stop == Stop::Fault)
+    return;
+  if (scalar_)
+    leaveScalar(w, inst, o);
+  if (vector_)
+    leaveVector(w, inst, o, *caches_.vector(w));
+}
+
+} // namespace luthier::vgpu
