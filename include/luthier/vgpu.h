@@ -133,6 +133,10 @@ struct LaunchOptions {
   bool strictWaits = false;        ///< using a loaded value before an s_waitcnt covers it ends the launch: EarlyAccess
   DeadRegistersAt poisonDead = {}; ///< overwrite these registers with garbage before every instruction
   uint64_t poisonSeed = 1;         ///< of the garbage
+  /// A seed: run on the physical machine of the target (docs/virtual-gpu.md, "Strict resources"). Using a register that
+  /// is not allocated ends the launch: MissingRegister.
+  std::optional<uint64_t> strictResources = {};
+  bool strictL1 = false;       ///< on that machine, compute units have a vector L1 that keeps what it has read
   std::string traceFile = {};  ///< each executed instruction becomes a line at its end (docs/virtual-gpu.md, "Trace")
   uint64_t traceFirstWave = 0; ///< of the grid's waves, the first and last to trace
   uint64_t traceLastWave = UINT64_MAX;
@@ -157,7 +161,7 @@ struct LaunchReport {
       0; ///< that ran in host code to their end (docs/virtual-gpu.md); none when watched or counted
 };
 
-enum class FaultKind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess };
+enum class FaultKind { None, Memory, IllegalInstruction, Trap, BadLaunch, Aborted, EarlyAccess, MissingRegister };
 
 /// Why a launch ended before its last wave did.
 struct FaultInfo {

@@ -20,6 +20,7 @@ namespace luthier::vgpu {
 static_assert(static_cast<int>(FaultKind::Memory) == static_cast<int>(Fault::Kind::Memory));
 static_assert(static_cast<int>(FaultKind::Aborted) == static_cast<int>(Fault::Kind::Aborted));
 static_assert(static_cast<int>(FaultKind::EarlyAccess) == static_cast<int>(Fault::Kind::EarlyAccess));
+static_assert(static_cast<int>(FaultKind::MissingRegister) == static_cast<int>(Fault::Kind::MissingRegister));
 
 /// A code object in GPU memory.
 class LoadedModule final : public Module {
@@ -45,6 +46,7 @@ public:
   void addSymbols(const object::CodeObject &object, const object::Metadata &metadata) {
     const uint64_t base = image_->address();
     const std::vector<Kernel> described = kernelsOf(metadata);
+    xnack_ = object.parsedTargetId().xnack != isa::Feature::Off;
     for (const object::Symbol &symbol : object.symbols()) {
       if (symbol.kind == object::SymbolKind::Kernel)
         addKernel(described, std::string(symbol.name), base + symbol.descriptor);
@@ -66,11 +68,12 @@ private:
     kernel.kernargBytes = std::max(kernel.kernargBytes, descriptor.kernargSize);
     kernel.dynamicStack = descriptor.dynamicStack();
     std::lock_guard lock(gpu_.mutex_);
-    gpu_.kernels_.insert_or_assign(address, Gpu::LoadedKernel{name, image_});
+    gpu_.kernels_.insert_or_assign(address, Gpu::LoadedKernel{name, image_, xnack_});
   }
 
   Gpu &gpu_;
   std::shared_ptr<GpuBlock> image_;
+  bool xnack_ = true;
   std::vector<Kernel> kernels_;
   std::map<std::string, Variable, std::less<>> variables_;
 };
@@ -111,6 +114,11 @@ Gpu::Gpu(const isa::Target &target, const GpuOptions &options) {
                                      *scheduler_, nullptr);
   memory_ = std::make_unique<GpuMemory>(space_, device_->mask());
   device_->kernelName = [this](uint64_t descriptor) { return nameOf(descriptor); };
+  device_->madeForXnack = [this](uint64_t descriptor) {
+    std::lock_guard lock(mutex_);
+    const auto it = kernels_.find(descriptor);
+    return it == kernels_.end() || it->second.xnack;
+  };
 }
 
 Gpu::~Gpu() {

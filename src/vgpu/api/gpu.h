@@ -54,6 +54,7 @@ private:
   struct LoadedKernel {
     std::string name;
     std::shared_ptr<GpuBlock> image;
+    bool xnack; ///< its code does not say xnack-
   };
   /// Memory that must live as long as a launch: its arguments, and the code.
   struct LaunchMemory {

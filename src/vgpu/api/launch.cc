@@ -6,6 +6,7 @@
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/trace.h"
 
 #include <algorithm>
@@ -112,6 +113,8 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
   launch.strictWaits = options.strictWaits;
   if (options.poisonDead)
     launch.poison = std::make_shared<Poison>(options.poisonDead, options.poisonSeed);
+  if (options.strictResources)
+    launch.strictResources = std::make_shared<StrictResources>(*options.strictResources, options.strictL1);
   if (!options.traceFile.empty())
     launch.trace = LUTHIER_TRY(Trace::open(options.traceFile, "", {options.traceFirstWave, options.traceLastWave}));
   if (options.onWaveEnd)

@@ -160,6 +160,39 @@ TEST_P(ApiTest, GenericPointersReachLdsScratchAndMemory) {
   }
 }
 
+TEST_P(ApiTest, StrictResources) {
+  const uint32_t count = 2048;
+  auto *indices = allocate<uint32_t>(count), *out = allocate<uint32_t>(count);
+  for (uint32_t n = 0; n < count; ++n)
+    indices[n] = n * 7;
+  const Kernel &scratch = kernel("scratch_array");
+  LaunchOptions options{.grid = {count}, .workgroup = {128}};
+  for (const uint64_t seed : {1, 2}) {
+    std::fill_n(out, count, 0);
+    options.strictResources = seed;
+    options.strictL1 = seed == 2;
+    auto report = gpu->run(scratch, options, Arguments(indices, out));
+    ASSERT_TRUE(report) << report.error().message();
+    for (uint32_t n = 0; n < count; ++n)
+      ASSERT_EQ(out[n], n * 100 + (n * 7 & 31));
+  }
+  // With four VGPRs it uses some that are not there.
+  auto *rsrc1 = reinterpret_cast<uint32_t *>(scratch.descriptor + 48);
+  auto *rsrc3 = reinterpret_cast<uint32_t *>(scratch.descriptor + 44);
+  *rsrc1 &= ~0x3fu;
+  *rsrc3 &= ~0x3fu;
+  auto report = gpu->run(scratch, options, Arguments(indices, out));
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code(), static_cast<int>(FaultKind::MissingRegister)) << report.error().message();
+  EXPECT_NE(report.error().message().find("which the kernel has not allocated\n"), std::string::npos)
+      << report.error().message();
+  EXPECT_NE(report.error().message().find("4 VGPRs, 4 AccVGPRs\n  seed        2\n  kernel      scratch_array\n"),
+            std::string::npos)
+      << report.error().message();
+  options.strictResources.reset();
+  EXPECT_TRUE(gpu->run(scratch, options, Arguments(indices, out)));
+}
+
 TEST_P(ApiTest, FaultsAreErrorsWithTheirText) {
   auto *data = allocate<uint32_t>(16);
   auto launch = gpu->launch(kernel("out_of_bounds"), {}, Arguments(data, uint64_t{1024}));
