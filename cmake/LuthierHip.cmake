@@ -47,9 +47,11 @@ function(luthier_code_object output source)
 endfunction()
 
 # luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as
-# tests NAME.CHECK. strict_waits: compilers put waits where they belong. poison_dead: what liveness analysis calls dead is not needed.
+# tests NAME.CHECK. strict_waits: compilers put waits where they belong. poison_dead: what liveness analysis calls dead is not needed. strict_resources: compilers rely on nothing that the
+# hardware does not have.
 function(luthier_checked_tests name)
   add_test(NAME ${name}.strict_waits COMMAND ${PROJECT_BINARY_DIR}/bin/luthier run --strict-waits ${ARGN})
   add_test(NAME ${name}.poison_dead COMMAND ${PROJECT_SOURCE_DIR}/tests/e2e/poison.py ${PROJECT_BINARY_DIR}/bin/luthier ${ARGN})
-  set_tests_properties(${name}.strict_waits ${name}.poison_dead PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+  add_test(NAME ${name}.strict_resources COMMAND ${PROJECT_SOURCE_DIR}/tests/e2e/strict_resources.py ${PROJECT_BINARY_DIR}/bin/luthier ${ARGN})
+  set_tests_properties(${name}.strict_waits ${name}.poison_dead ${name}.strict_resources PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
 endfunction()

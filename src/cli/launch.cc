@@ -168,6 +168,10 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set[env::kStrictWaits.name] = "1";
   if (run.poisonSeed)
     set[env::kPoisonDead.name] = fmt::format("{}", *run.poisonSeed);
+  if (run.strictSeed)
+    set[env::kStrictResources.name] = fmt::format("{}", *run.strictSeed);
+  if (run.strictL1)
+    set[env::kStrictL1.name] = "1";
   preload(set, current, run.driverFolder / preloadName);
   return set;
 }

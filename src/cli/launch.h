@@ -40,6 +40,8 @@ struct VirtualRun {
   bool traceSums = false;
   bool strictWaits = false;
   std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
+  std::optional<uint64_t> strictSeed = {}; // the physical machine
+  bool strictL1 = false;                   // with a vector L1
 };
 
 using Environment = std::map<std::string, std::string, std::less<>>;

@@ -44,6 +44,8 @@ struct RunOptions {
   bool traceSums = false;
   bool strictWaits = false;
   std::optional<uint64_t> poisonSeed;
+  std::optional<uint64_t> strictSeed;
+  bool strictL1 = false;
   std::string trace;
   std::string outputFile;
   std::vector<std::string> tools;
@@ -175,9 +177,11 @@ Result<void> prepare(const RunOptions &options) {
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
-        options.poisonSeed)
-      return makeError("--stats, --threads, --trace-vgpu, --strict-waits and --poison-dead belong to the virtual GPU: "
-                       "add --gpu, or leave them out");
+        options.poisonSeed || options.strictSeed)
+      return makeError(
+          "--stats, --threads, --trace-vgpu, --strict-waits, --strict-resources and --poison-dead belong to "
+          "the virtual GPU: "
+          "add --gpu, or leave them out");
     return {};
   }
 
@@ -195,6 +199,8 @@ Result<void> prepare(const RunOptions &options) {
   run.traceSums = options.traceSums;
   run.strictWaits = options.strictWaits;
   run.poisonSeed = options.poisonSeed;
+  run.strictSeed = options.strictSeed;
+  run.strictL1 = options.strictL1;
   return setEnvironment(LUTHIER_TRY(virtualEnvironment(run, currentEnvironment())));
 }
 
@@ -260,6 +266,18 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->needs(trace);
   addFlag(*command, "--strict-waits", options->strictWaits,
           "Stop a kernel that uses a loaded value before waiting for it (s_waitcnt)");
+  CLI::Option *strictResources =
+      addNumber(
+          *command, "--strict-resources", options->strictSeed, 0, UINT64_MAX,
+          "Run on a machine as strict as the hardware: only the registers that a kernel allocates, VCC and\nothers at "
+          "their end, garbage from SEED (default: 1) wherever nothing is defined at the start,\nlimited residency, a "
+          "scalar cache")
+          ->type_name("[SEED]")
+          ->expected(0, 1)
+          ->default_str("1");
+  addFlag(*command, "--strict-l1", options->strictL1,
+          "Give each compute unit a vector L1 that keeps what it has read until it is invalidated")
+      ->needs(strictResources);
   addNumber(*command, "--poison-dead", options->poisonSeed, 0, UINT64_MAX,
             "Before every instruction, overwrite registers that liveness analysis calls dead with random\nvalues made "
             "from SEED (default: 1): a test of the analysis")

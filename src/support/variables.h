@@ -29,15 +29,17 @@ inline constexpr Variable kTranslate{"LUTHIER_VGPU_TRANSLATE", ValueType::Kind::
 inline constexpr Variable kThreads{"LUTHIER_VGPU_THREADS", ValueType::Kind::Number, 0, 1024};
 inline constexpr Variable kStrictWaits{"LUTHIER_VGPU_STRICT_WAITS", ValueType::Kind::Flag};
 inline constexpr Variable kPoisonDead{"LUTHIER_VGPU_POISON_DEAD", ValueType::Kind::Number};
+inline constexpr Variable kStrictResources{"LUTHIER_VGPU_STRICT_RESOURCES", ValueType::Kind::Number};
+inline constexpr Variable kStrictL1{"LUTHIER_VGPU_STRICT_L1", ValueType::Kind::Flag};
 inline constexpr Variable kTraceSums{"LUTHIER_VGPU_TRACE_SUMS", ValueType::Kind::Flag};
 inline constexpr Variable kStats{"LUTHIER_VGPU_STATS", ValueType::Kind::OutputFile};
 inline constexpr Variable kVgpuTrace{"LUTHIER_VGPU_TRACE", ValueType::Kind::OutputFile};
 inline constexpr Variable kChildren{"LUTHIER_CHILDREN", ValueType::Kind::Flag};
 inline constexpr Variable kTraceFile{"LUTHIER_TRACE_FILE", ValueType::Kind::OutputFile};
 
-inline constexpr const Variable *kVariables[] = {&kLog,         &kCpu,        &kTranslate, &kThreads,
-                                                 &kStrictWaits, &kPoisonDead, &kTraceSums, &kStats,
-                                                 &kVgpuTrace,   &kTraceFile,  &kChildren};
+inline constexpr const Variable *kVariables[] = {
+    &kLog,      &kCpu,       &kTranslate, &kThreads,   &kStrictWaits, &kPoisonDead, &kStrictResources,
+    &kStrictL1, &kTraceSums, &kStats,     &kVgpuTrace, &kTraceFile,   &kChildren};
 
 // Of the kinds that the names say.
 Result<uint64_t> number(const Variable &variable, uint64_t fallback);

@@ -65,6 +65,8 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
   run.traceSums = true;
   run.strictWaits = true;
   run.poisonSeed = 5;
+  run.strictSeed = 6;
+  run.strictL1 = true;
   Environment set = *virtualEnvironment(run, {});
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE"], "/tmp/t.jsonl");
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_KERNEL"], "^saxpy");
@@ -72,6 +74,8 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
   EXPECT_EQ(set["LUTHIER_VGPU_TRACE_SUMS"], "1");
   EXPECT_EQ(set["LUTHIER_VGPU_STRICT_WAITS"], "1");
   EXPECT_EQ(set["LUTHIER_VGPU_POISON_DEAD"], "5");
+  EXPECT_EQ(set["LUTHIER_VGPU_STRICT_RESOURCES"], "6");
+  EXPECT_EQ(set["LUTHIER_VGPU_STRICT_L1"], "1");
 }
 
 TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {

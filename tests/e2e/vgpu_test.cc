@@ -15,6 +15,7 @@
 namespace luthier::e2e {
 namespace {
 
+using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::MatchesRegex;
 using testing::Not;
@@ -214,6 +215,15 @@ TEST(VirtualGpu, DeadRegistersAreOverwritten) {
   EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
   EXPECT_THAT(outcome.output, HasSubstr("luthier vgpu: overwrote "));
   EXPECT_THAT(outcome.output, Not(HasSubstr("overwrote 0 dead registers")));
+}
+
+TEST(VirtualGpu, StrictResourcesSayWhatTheyDid) {
+  const Outcome outcome =
+      luthierRun({"--gpu", "gfx90a", "--strict-resources=3", "--strict-l1"}, {sampleProgram("vector_add"), "3000"});
+  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output,
+              ContainsRegex("luthier vgpu: strict resources, seed 3: [1-9][0-9]* waves; XNACK_MASK "
+                            "written [1-9][0-9]* times; stale: VCCZ at 0 branches, 0 dwords in caches"));
 }
 
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {

@@ -5,6 +5,7 @@
 #include "support/write_all.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
+#include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/trace.h"
 
 #include <algorithm>
@@ -52,6 +53,21 @@ bool strictWaitsWanted() {
   return wanted && *wanted;
 }
 
+/// LUTHIER_VGPU_STRICT_RESOURCES is the seed of what is in registers and memory at the start.
+std::shared_ptr<const StrictResources> strictResourcesWanted() {
+  if (!env::text(env::kStrictResources.name))
+    return nullptr;
+  const Result<uint64_t> seed = env::number(env::kStrictResources, 1);
+  if (!seed) {
+    log::error("{}; resources are not strict", seed.error().message());
+    return nullptr;
+  }
+  const Result<bool> vectorL1 = env::flag(env::kStrictL1, false);
+  if (!vectorL1)
+    log::error("{}; compute units have no vector L1", vectorL1.error().message());
+  return std::make_shared<StrictResources>(*seed, vectorL1 && *vectorL1);
+}
+
 /// LUTHIER_VGPU_POISON_DEAD is the seed of the garbage.
 std::shared_ptr<const Poison> poisonWanted(LoadedLiveness &liveness) {
   if (!env::text(env::kPoisonDead.name))
@@ -96,6 +112,7 @@ Driver::Driver(const Topology &machine)
   events = std::make_unique<EventTable>(static_cast<uint64_t *>(mailboxes.address));
   space_.pager = [this](uint64_t address, DeviceMask device) { return sharedMemory.pageIn(address, device); };
   poison_ = poisonWanted(liveness);
+  strictResources_ = strictResourcesWanted();
   const bool strictWaits = strictWaitsWanted();
   std::vector<Device *> devices;
   std::vector<QueueTable::Doorbells> doorbells;
@@ -104,6 +121,8 @@ Driver::Driver(const Topology &machine)
     device->trace = trace_;
     device->strictWaits = strictWaits;
     device->poison = poison_;
+    device->strictResources = strictResources_;
+    device->madeForXnack = [this](uint64_t kernelObject) { return code.madeForXnack(kernelObject); };
     device->kernelName = [this](uint64_t kernelObject) { return code.kernelName(kernelObject); };
     device->onInterrupt = [this](uint32_t m0) {
       events->interrupt(m0);
@@ -149,7 +168,15 @@ void Driver::writeStats() {
     trace_->flush();
 }
 
-void Driver::reportPoison() const {
+void Driver::reportChecks() const {
+  if (strictResources_) {
+    const StrictResources::Totals &totals = strictResources_->totals;
+    writeBlock(
+        fmt::format("strict resources, seed {}: {} waves; XNACK_MASK written {} times; stale: VCCZ at {} branches, "
+                    "{} dwords in caches",
+                    strictResources_->seed, totals.waves.load(), totals.xnackWrites.load(), totals.staleBranches.load(),
+                    totals.staleWords.load()));
+  }
   if (!poison_)
     return;
   const Poison::Totals &totals = poison_->totals;

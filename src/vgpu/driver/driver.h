@@ -40,8 +40,8 @@ public:
 
   /// Leaves statistics and trace complete, if they are on; may be called again.
   void writeStats();
-  /// Says what poison mode did, if it is on.
-  void reportPoison() const;
+  /// Says what strict resources and poison mode did, as far as they are on.
+  void reportChecks() const;
 
   void signalEvent(uint32_t eventId) override { events->signal(eventId); }
   void reportFault(std::string_view text) override;
@@ -55,7 +55,8 @@ private:
   Activity activity_;
   Stats *stats_;
   std::shared_ptr<Trace> trace_;
-  std::shared_ptr<const Poison> poison_; ///< null: dead registers are left alone
+  std::shared_ptr<const StrictResources> strictResources_; ///< null: not strict
+  std::shared_ptr<const Poison> poison_;                   ///< null: dead registers are left alone
 
 public:
   const Topology &topology;

@@ -53,7 +53,7 @@ void reportAtExit() {
   if (!ending)
     return;
   ending->driver.writeStats();
-  ending->driver.reportPoison();
+  ending->driver.reportChecks();
   if (const std::string text = TranslationReport::process().text(); !text.empty())
     log::info("{}", text);
 }

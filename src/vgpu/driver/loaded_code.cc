@@ -87,11 +87,13 @@ void LoadedCode::setList(const r_debug *list) {
   std::lock_guard lock(mutex_);
   list_ = list;
   known_.clear();
+  xnack_.clear();
 }
 
 void LoadedCode::forget() {
   std::lock_guard lock(mutex_);
   known_.clear();
+  xnack_.clear();
 }
 
 std::string LoadedCode::kernelName(uint64_t kernelObject) {
@@ -112,6 +114,21 @@ std::optional<LoadedObject> LoadedCode::objectAt(uint64_t address) {
     return found.has_value();
   });
   return found;
+}
+
+bool LoadedCode::madeForXnack(uint64_t kernelObject) {
+  {
+    std::lock_guard lock(mutex_);
+    if (auto found = xnack_.find(kernelObject); found != xnack_.end())
+      return found->second;
+  }
+  const std::optional<LoadedObject> loaded = objectAt(kernelObject);
+  const auto object = loaded ? object::CodeObject::parse(loaded->elf, "loaded code object")
+                             : Result<object::CodeObject>(makeError("no code object"));
+  const bool made = object && object->parsedTargetId().xnack != isa::Feature::Off;
+  std::lock_guard lock(mutex_);
+  xnack_.emplace(kernelObject, made);
+  return made;
 }
 
 void LoadedCode::walk(uint64_t address,

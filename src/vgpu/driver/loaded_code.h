@@ -40,6 +40,10 @@ public:
   /// The code object that the address is in. Reads the file anew at each call.
   std::optional<LoadedObject> objectAt(uint64_t address);
 
+  /// Whether the code object of the kernel whose descriptor is at this address does not say xnack-. False for code that
+  /// is in no code object: ROCr's own kernels.
+  bool madeForXnack(uint64_t kernelObject);
+
   /// Code was unloaded: addresses may come back with other names.
   void forget();
 
@@ -51,6 +55,7 @@ private:
   std::mutex mutex_;
   const r_debug *list_ = nullptr;
   std::unordered_map<uint64_t, std::string> known_;
+  std::unordered_map<uint64_t, bool> xnack_;
 };
 
 } // namespace luthier::vgpu

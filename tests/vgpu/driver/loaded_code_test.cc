@@ -113,6 +113,18 @@ TEST_F(LoadedList, namesKernels) {
   EXPECT_EQ(code.kernelName(0x5000), "rocr_blit@0x5000");
 }
 
+TEST_F(LoadedList, knowsWhatIsMadeForXnack) {
+  EXPECT_TRUE(code.madeForXnack(0x10040)) << "any";
+  EXPECT_FALSE(code.madeForXnack(0x5000)) << "in no code object";
+  Elf64_Ehdr header;
+  std::memcpy(&header, inMemory.data(), sizeof header);
+  header.e_flags = 0xe3f; // gfx90a:sramecc+:xnack-
+  std::memcpy(inMemory.data(), &header, sizeof header);
+  EXPECT_TRUE(code.madeForXnack(0x10040)) << "as it was";
+  code.forget();
+  EXPECT_FALSE(code.madeForXnack(0x10040));
+}
+
 TEST_F(LoadedList, forgetsWhatIsUnloaded) {
   EXPECT_EQ(code.kernelName(0x10040), "first");
   list.r_map = &entries[1];
