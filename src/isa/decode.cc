@@ -147,9 +147,9 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
   switch (form.shape) {
   case OperandShape::Value:
     operand.kind = OperandKind::Immediate;
-    if (out.size_ > row.size && isLiteral(row.literal, form.role, out.bytes_)) {
+    if (out.size_ > 4 && isLiteral(row.literal, form.role, out.bytes_)) {
       operand.kind = OperandKind::Literal;
-      operand.value = wordAt(out.bytes_ + row.size);
+      operand.value = wordAt(out.bytes_ + out.size_ - 4);
     }
     break;
   case OperandShape::Constant:

@@ -28,7 +28,8 @@ int64_t inlineFloat(uint64_t value) {
   return std::ranges::find(kInverseTwoPi, value) != std::end(kInverseTwoPi) ? src::kFloatLast : 0;
 }
 
-void setConstant(EncodedOperand &out, const Form &form, const uint8_t *bytes, unsigned size, int64_t value) {
+/// False for a value that no constant has.
+bool setConstant(EncodedOperand &out, const Form &form, const uint8_t *bytes, unsigned size, int64_t value) {
   if (size > 4 && isLiteral(form.literal, out.role, bytes)) {
     out.kind = SourceKind::Literal;
     out.value = wordAt(bytes + size - 4);
@@ -39,6 +40,7 @@ void setConstant(EncodedOperand &out, const Form &form, const uint8_t *bytes, un
     out.kind = SourceKind::Float;
     out.value = inlineFloat(static_cast<uint64_t>(value));
   }
+  return out.kind != SourceKind::Float || out.value != 0;
 }
 
 /// LLVM takes no notice of it where a target has no GDS.
@@ -90,7 +92,8 @@ bool decodeEncoded(const LlvmMc &mc, const Target &target, std::span<const uint8
       to.regs = {static_cast<Reg>(reg.first), reg.count};
       to.value = reg.code;
     } else if (operand.shape == OperandShape::Value) {
-      setConstant(to, form, bytes.data(), out.size, to.value);
+      if (!setConstant(to, form, bytes.data(), out.size, to.value))
+        return false;
     } else if (operand.shape == OperandShape::Constant) {
       to.kind = SourceKind::Literal;
       to.value &= 0xffffffff;

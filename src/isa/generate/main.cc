@@ -345,8 +345,10 @@ private:
       return instruction.size == 4 ? LiteralField::Scalar : LiteralField::None;
     if (instruction.mnemonic.starts_with("v_dual"))
       return LiteralField::Dual;
-    if (instruction.mnemonic.starts_with("v_"))
-      return instruction.size == 4 ? LiteralField::Vop : LiteralField::Vop3;
+    const bool constant =
+        std::ranges::any_of(operands, [](const OperandForm &o) { return o.shape == OperandShape::Constant; });
+    if (instruction.mnemonic.starts_with("v_")) // v_madak_f32 is VOP2 with the literal counted in
+      return instruction.size == 4 || constant ? LiteralField::Vop : LiteralField::Vop3;
     return LiteralField::None;
   }
 
