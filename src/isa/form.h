@@ -51,7 +51,8 @@ enum class Role : uint8_t {
   Source0Select,
   Source1Select,
   Tfe,
-  Format, ///< of typed buffers
+  CachePolicy, ///< GLC is bit 0
+  Format,      ///< of typed buffers
   Cbsz,
   Abid,
   Blgp,

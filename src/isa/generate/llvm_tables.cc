@@ -64,7 +64,7 @@ constexpr Example kExamples[] = {
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 1, Name::Saddr},
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 2, Name::Vaddr},
     {"GLOBAL_LOAD_DWORD_SADDR_vi", 3, Name::Offset},
-    {"GLOBAL_LOAD_DWORD_SADDR_vi", 4, Name::Other}, // the cache policy, which instructions on caches have alone
+    {"GLOBAL_LOAD_DWORD_SADDR_vi", 4, Name::CachePolicy}, // which instructions on caches have alone
     {"GLOBAL_STORE_DWORD_SADDR_vi", 1, Name::Vdata},
     {"S_LOAD_DWORD_IMM_vi", 0, Name::Sdst},
     {"S_LOAD_DWORD_IMM_vi", 1, Name::Sbase},

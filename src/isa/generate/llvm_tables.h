@@ -72,6 +72,7 @@ enum class Name : uint8_t {
   OpSel,
   OpSelHi,
   Tfe,
+  CachePolicy,
   Format, ///< of typed buffers
   Cbsz,
   Abid,

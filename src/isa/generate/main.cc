@@ -157,6 +157,8 @@ Role roleOf(const LlvmInstruction &instruction, const LlvmOperand &operand) {
     return Role::Source0Select;
   case Name::Src1Sel:
     return Role::Source1Select;
+  case Name::CachePolicy:
+    return Role::CachePolicy;
   case Name::Format:
     return Role::Format;
   case Name::Cbsz:

@@ -467,6 +467,9 @@ void Decoder::fillMemory(Inst &out, const EncodedInstr &in) {
     case Role::Gds:
       out.flags |= operand.value ? kLds : 0;
       break;
+    case Role::CachePolicy:
+      out.flags |= operand.value & 1 ? kGlc : 0;
+      break;
     case Role::Format:
       out.buffer.format = static_cast<uint32_t>(operand.value) & 0x7f;
       break;

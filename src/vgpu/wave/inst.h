@@ -48,6 +48,7 @@ inline constexpr uint8_t kNegHi = 16;  ///< VOP3P: negate the half used for the 
 /// Inst::flags.
 inline constexpr uint8_t kClamp = 1;
 inline constexpr uint8_t kOpSelDst = 2; ///< VOP3: write the high half, keep the low one
+inline constexpr uint8_t kGlc = 2;      ///< memory: GLC, which loads past the first-level cache
 inline constexpr uint8_t kSdwa = 4;
 inline constexpr uint8_t kDpp = 8;
 inline constexpr uint8_t kReturnsOld = 16; ///< atomics: the value before the operation goes to `dst`

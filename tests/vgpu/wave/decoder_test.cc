@@ -170,6 +170,7 @@ TEST_F(DecoderTest, GlobalMemory) {
   EXPECT_EQ(load.src[0].reg, 6u);
   EXPECT_EQ(load.sdst, 8);
   EXPECT_EQ(load.imm, -4096);
+  EXPECT_TRUE(load.flags & kGlc);
   EXPECT_FALSE(load.flags & kReturnsOld);
   EXPECT_TRUE(decode("global_atomic_add v5, v[6:7], v8, off glc").flags & kReturnsOld);
   EXPECT_FALSE(decode("global_atomic_add v[6:7], v8, off").flags & kReturnsOld);
@@ -188,6 +189,8 @@ TEST_F(DecoderTest, ScalarMemory) {
   EXPECT_EQ(load.src[0].reg, 4u);
   EXPECT_EQ(load.imm, -8);
   EXPECT_EQ(load.sdst, kNoScalar);
+  EXPECT_FALSE(load.flags & kGlc);
+  EXPECT_TRUE(decode("s_load_dwordx2 s[8:9], s[4:5], 0 glc").flags & kGlc);
   const Inst indexed = decode("s_load_dword s8, s[4:5], s20");
   EXPECT_EQ(indexed.sdst, 20);
   EXPECT_EQ(indexed.imm, 0);
