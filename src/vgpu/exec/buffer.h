@@ -56,7 +56,7 @@ struct BufferLanes {
 [[gnu::always_inline]] inline BufferLanes bufferLanes(Wave &w, const Inst *i, const Buffer &b) {
   const u32 *v = w.v[i->src[0].reg];
   u32 *index = w.tmp[4], *offset = w.tmp[5];
-  const u32 *vOffset = idxEnabled(i) ? v + N : v;
+  const u32 *vOffset = idxEnabled(i) ? v + kRow : v;
   for (unsigned n = 0; n < N; ++n)
     index[n] = (idxEnabled(i) ? v[n] : 0) + (b.addTid ? n : 0);
   for (unsigned n = 0; n < N; ++n)
@@ -68,7 +68,7 @@ struct BufferLanes {
 /// leaves open, indexed buffers without a stride and swizzled ones without an index are checked like raw buffers.
 [[gnu::always_inline]] inline u64 bufferInRange(const Wave &w, const Inst *i, const Buffer &b, const BufferLanes &lanes,
                                                 u32 extra = 0) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (!b.bound)
     return 0;
   if (b.addTid && !idxEnabled(i)) // private: not checked

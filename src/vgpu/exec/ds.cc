@@ -50,7 +50,7 @@ template <unsigned Bytes>
 }
 
 template <Data D> [[gnu::always_inline]] inline void readBlock(Wave &w, u32 *d, u64 block, u64 exec) {
-  if (exec == ~0ull) {
+  if (exec == kAllLanes) {
     loadBlock<D>(d, block);
   } else {
     loadBlock<D>(w.tmp[0], block);
@@ -95,7 +95,7 @@ template <Data D, unsigned Count>
 template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   const auto offset = static_cast<u32>(i->imm);
   u32 *d = w.v[i->dst];
@@ -104,7 +104,7 @@ template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
     readBlock<D>(w, d, block, exec);
     return i->next();
   }
-  if (exec == ~0ull && readParts<D, 1>(w, v, {offset}, {d})) [[likely]]
+  if (exec == kAllLanes && readParts<D, 1>(w, v, {offset}, {d})) [[likely]]
     return i->next();
   const u64 inside = ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses);
   gather<D>(d, w.addresses, inside);
@@ -115,13 +115,13 @@ template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
 template <Data D> const Inst *dsWrite(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   const auto offset = static_cast<u32>(i->imm);
   const u32 *s = w.v[i->src[1].reg];
   u64 block;
   if (ldsCoalesced<bytesOf(D)>(w, v, offset, exec, block)) {
-    exec == ~0ull ? storeBlock<D>(s, block) : storeBlock<D>(s, block, exec);
+    exec == kAllLanes ? storeBlock<D>(s, block) : storeBlock<D>(s, block, exec);
     return i->next();
   }
   scatter<D>(s, w.addresses, ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses));
@@ -140,7 +140,7 @@ template <Data D, unsigned Scale> u32 offset1(const Inst *i) {
 template <Data D, unsigned Scale> const Inst *dsRead2(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   u32 *d0 = w.v[i->dst], *d1 = w.v[i->dst + registersOf(D)];
   u64 block0, block1;
@@ -150,7 +150,7 @@ template <Data D, unsigned Scale> const Inst *dsRead2(Wave &w, const Inst *i) {
     readBlock<D>(w, d1, block1, exec);
     return i->next();
   }
-  if (exec == ~0ull && readParts<D, 2>(w, v, {offset0<D, Scale>(i), offset1<D, Scale>(i)}, {d0, d1})) [[likely]]
+  if (exec == kAllLanes && readParts<D, 2>(w, v, {offset0<D, Scale>(i), offset1<D, Scale>(i)}, {d0, d1})) [[likely]]
     return i->next();
   // The address register may be one of the results: both addresses before any result.
   alignas(64) u64 address1[N];
@@ -166,12 +166,12 @@ template <Data D, unsigned Scale> const Inst *dsRead2(Wave &w, const Inst *i) {
 template <Data D, unsigned Scale> const Inst *dsWrite2(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   const u32 *s0 = w.v[i->src[1].reg], *s1 = w.v[i->src[2].reg];
   const u32 first = offset0<D, Scale>(i), second = offset1<D, Scale>(i);
   u64 block0, block1;
-  if (exec == ~0ull && ldsCoalesced<bytesOf(D)>(w, v, first, exec, block0) &&
+  if (exec == kAllLanes && ldsCoalesced<bytesOf(D)>(w, v, first, exec, block0) &&
       ldsCoalesced<bytesOf(D)>(w, v, second, exec, block1)) {
     storeBlock<D>(s0, block0);
     if (first != second)
@@ -189,7 +189,7 @@ template <class T, unsigned Scale> const Inst *dsExchange2(Wave &w, const Inst *
   constexpr Data D = sizeof(T) == 4 ? Data::B32 : Data::B64;
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   alignas(64) u64 address1[N];
   const u64 inside0 = ldsAddresses<sizeof(T)>(w, v, offset0<D, Scale>(i), exec, w.addresses);
@@ -215,7 +215,7 @@ template <auto F, bool Return, AtomicFp Fp = AtomicFp::None> const Inst *dsAtomi
   using T = typename atomic::Shape<decltype(F)>::Value;
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u64 inside = ldsAddresses<sizeof(T)>(w, w.v[i->src[0].reg], static_cast<u32>(i->imm), exec, w.addresses);
   const u64 base = reinterpret_cast<u64>(w.lds);
   u64 low = 0;
@@ -238,7 +238,7 @@ template <auto F, bool Return, AtomicFp Fp = AtomicFp::None> const Inst *dsAtomi
       if constexpr (Return)
         Lane<T>::put(d, n, old);
     };
-    if (inside == ~0ull) {
+    if (inside == kAllLanes) {
       for (unsigned n = 0; n < N; ++n)
         perform(n);
     } else {
@@ -280,7 +280,7 @@ template <class F, bool Return> const Inst *dsCompareStore(Wave &w, const Inst *
 template <bool Append> const Inst *dsAppendConsume(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   // LLVM copies the LDS address to M0 as it is; only the low half counts.
@@ -303,7 +303,7 @@ template <bool Append> const Inst *dsAppendConsume(Wave &w, const Inst *i) {
 template <bool Write> const Inst *dsAddTid(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return noGds(w, i);
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 base = (w.s[kM0] & 0xffff) + static_cast<u32>(i->imm);
   for (unsigned n = 0; n < N; ++n)
     w.tmp[0][n] = 4 * n;
@@ -321,7 +321,7 @@ template <bool Write> const Inst *dsAddTid(Wave &w, const Inst *i) {
 
 /// Copies `from` to the destination in the active lanes.
 void finishPermute(Wave &w, const Inst *i, const u32 *from) {
-  if (w.exec() == ~0ull) {
+  if (activeLanes(w) == kAllLanes) {
     for (unsigned n = 0; n < N; ++n)
       w.v[i->dst][n] = from[n];
   } else {
@@ -331,7 +331,7 @@ void finishPermute(Wave &w, const Inst *i, const u32 *from) {
 
 /// Data of the active lanes, 0 in the others.
 const u32 *activeData(Wave &w, const u32 *s) {
-  if (w.exec() == ~0ull)
+  if (activeLanes(w) == kAllLanes)
     return s;
   const u32 *active = execLanes(w);
   u32 *out = w.tmp[1];
@@ -345,7 +345,7 @@ const Inst *dsPermute(Wave &w, const Inst *i) {
   u32 *out = w.tmp[0];
   for (unsigned n = 0; n < N; ++n)
     out[n] = 0;
-  for (u64 m = w.exec(); m; m &= m - 1) {
+  for (u64 m = activeLanes(w); m; m &= m - 1) {
     const auto n = static_cast<unsigned>(__builtin_ctzll(m));
     out[(v[n] + static_cast<u32>(i->imm)) / 4 % w.lanes] = s[n];
   }
@@ -358,15 +358,19 @@ const Inst *dsBpermute(Wave &w, const Inst *i) {
   const u32 last = w.lanes - 1;
   u32 *out = w.tmp[0];
 #ifdef __AVX512F__
-  // Two look-ups in 32 lanes each, and bit 5 chooses.
+  // Look-ups in 32 lanes each, and bit 5 chooses.
   typedef u32 Vec __attribute__((vector_size(64)));
   typedef int Permute __attribute__((vector_size(64)));
   const auto *from = reinterpret_cast<const Vec *>(s);
   for (unsigned n = 0; n < N; n += 16) {
     const Vec lane = (*reinterpret_cast<const Vec *>(v + n) + static_cast<u32>(i->imm)) / 4 & last;
     const Vec low = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[0], (Permute)lane, (Permute)from[1]);
-    const Vec high = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[2], (Permute)lane, (Permute)from[3]);
-    *reinterpret_cast<Vec *>(out + n) = (lane & 32) != 0 ? high : low;
+    if constexpr (N == 32) {
+      *reinterpret_cast<Vec *>(out + n) = low;
+    } else {
+      const Vec high = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[2], (Permute)lane, (Permute)from[3]);
+      *reinterpret_cast<Vec *>(out + n) = (lane & 32) != 0 ? high : low;
+    }
   }
 #else
   for (unsigned n = 0; n < N; ++n)

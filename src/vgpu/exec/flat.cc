@@ -24,10 +24,10 @@ template <u32 Size> [[gnu::always_inline]] inline bool globalCoalesced(Wave &w, 
   if (i->sdst != kNoScalar) {
     base = w.scalar64(i->sdst);
   } else {
-    const u32 *high = low + N;
+    const u32 *high = low + kRow;
     const u32 common = high[__builtin_ctzll(exec)];
     u32 different = 0;
-    if (exec == ~0ull) {
+    if (exec == kAllLanes) {
       for (unsigned n = 0; n < N; ++n)
         different |= high[n] ^ common;
     } else {
@@ -53,13 +53,13 @@ template <u32 Size> [[gnu::always_inline]] inline bool globalCoalesced(Wave &w, 
       w.addresses[n] = base + v[n];
   } else {
     for (unsigned n = 0; n < N; ++n)
-      w.addresses[n] = (v[n] | static_cast<u64>(v[n + N]) << 32) + offset;
+      w.addresses[n] = (v[n] | static_cast<u64>(v[n + kRow]) << 32) + offset;
   }
   return w.addresses;
 }
 
 template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalLoad(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   if (i->flags & kLds) [[unlikely]] {
@@ -74,7 +74,7 @@ template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalLoad(
 }
 
 template <Data D> [[gnu::noinline]] LUTHIER_GUEST_ACCESS const Inst *globalStore(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   if (i->flags & kLds) [[unlikely]]
@@ -112,7 +112,7 @@ template <u32 Size> [[gnu::always_inline]] inline bool fullBlock(Wave &w, const 
 
 template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline bool loadFull(Wave &w, const Inst *i) {
   u64 block;
-  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
+  if (activeLanes(w) != kAllLanes || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
       !allowed(w, block, N * bytesOf(D))) [[unlikely]]
     return false;
   loadBlock<D>(w.v[i->dst], block);
@@ -121,7 +121,7 @@ template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline bool loadFu
 
 template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline bool storeFull(Wave &w, const Inst *i) {
   u64 block;
-  if (w.exec() != ~0ull || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
+  if (activeLanes(w) != kAllLanes || (i->flags & kLds) || !fullBlock<bytesOf(D)>(w, i, block) ||
       !allowed(w, block, N * bytesOf(D))) [[unlikely]]
     return false;
   storeBlock<D>(w.v[i->src[1].reg], block);
@@ -141,7 +141,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedStore(Wave &w, const 
 }
 
 template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *globalAtomic(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   return atomicLanes<F, Fp>(w, i, w.v[i->src[1].reg], i->flags & kReturnsOld ? w.v[i->dst] : nullptr,
@@ -179,7 +179,7 @@ template <unsigned Bytes> [[gnu::always_inline]] inline u64 scratchInRange(const
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *scratchLoad(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return w.illegal(i, "cannot load from scratch to LDS");
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *offset = scratchOffsets(w, i);
   const u64 inside = scratchInRange<bytesOf(D)>(w, offset, exec);
   return loadSwizzled<D>(w, i, scratchMemory(w), kLaneIds, offset, inside, exec & ~inside);
@@ -188,7 +188,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *scratchLoad(Wave &w, const In
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *scratchStore(Wave &w, const Inst *i) {
   if (i->flags & kLds)
     return w.illegal(i, "cannot store from LDS to scratch");
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const u32 *offset = scratchOffsets(w, i);
   return storeSwizzled<D>(w, i, w.v[i->src[1].reg], scratchMemory(w), kLaneIds, offset,
                           scratchInRange<bytesOf(D)>(w, offset, exec));
@@ -206,7 +206,7 @@ struct FlatLanes {
   const u32 shared = static_cast<u32>(w.sharedAperture >> 32), priv = static_cast<u32>(w.privateAperture >> 32);
   u64 elsewhere = 0;
   for (unsigned n = 0; n < N; ++n) {
-    const u64 a = (v[n] | static_cast<u64>(v[n + N]) << 32) + static_cast<u32>(i->imm);
+    const u64 a = (v[n] | static_cast<u64>(v[n + kRow]) << 32) + static_cast<u32>(i->imm);
     const u32 high = static_cast<u32>(a >> 32);
     w.addresses[n] = a;
     elsewhere |= static_cast<u64>((high == shared) | (high == priv)) << n;
@@ -237,7 +237,7 @@ template <unsigned Bytes> FlatLanes sortLanes(Wave &w, u64 exec, u32 *offset) {
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *flatLoad(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   if (allGlobal(w, i, exec)) [[likely]] {
@@ -259,7 +259,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *flatLoad(Wave &w, const Inst 
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *flatStore(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   const u32 *s = w.v[i->src[1].reg];
@@ -282,7 +282,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *flatStore(Wave &w, const Inst
 
 template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *flatAtomic(Wave &w, const Inst *i) {
   using T = typename atomic::Shape<decltype(F)>::Value;
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   const u32 *data = w.v[i->src[1].reg];
@@ -305,7 +305,7 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
     T value;
     loadPieces(memory, n, offset[n], sizeof(T), reinterpret_cast<u8 *>(&value));
     const T old = value;
-    value = applyAtomic<F, T>(old, data, data + sizeof(T) / 4 * N, n);
+    value = applyAtomic<F, T>(old, data, data + sizeof(T) / 4 * kRow, n);
     storePieces(memory, n, offset[n], sizeof(T), reinterpret_cast<const u8 *>(&value));
     if (d)
       Lane<T>::put(d, n, old);

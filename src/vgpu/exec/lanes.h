@@ -26,7 +26,10 @@ using f16 = _Float16;
 using f32 = float;
 using f64 = double;
 
-inline constexpr unsigned N = kMaxLanes;
+/// Lanes of a wave. A wave's vector registers are rows of kRow lanes, of which it uses the first N.
+inline constexpr unsigned N = LUTHIER_VGPU_LANES;
+inline constexpr unsigned kRow = kMaxLanes;
+inline constexpr u64 kAllLanes = ~0ull >> (64 - N);
 
 /// Lanes that one host vector holds; loops over lanes ask for it, because the cost model of f16 asks for less.
 #if defined(__AVX512F__)
@@ -83,10 +86,10 @@ template <> struct Lane<f32> {
 };
 template <> struct Lane<u64> {
   static constexpr Type type = Type::U64;
-  [[gnu::always_inline]] static u64 get(const u32 *p, unsigned i) { return p[i] | static_cast<u64>(p[i + N]) << 32; }
+  [[gnu::always_inline]] static u64 get(const u32 *p, unsigned i) { return p[i] | static_cast<u64>(p[i + kRow]) << 32; }
   [[gnu::always_inline]] static void put(u32 *p, unsigned i, u64 x) {
     p[i] = static_cast<u32>(x);
-    p[i + N] = static_cast<u32>(x >> 32);
+    p[i + kRow] = static_cast<u32>(x >> 32);
   }
 };
 template <> struct Lane<i64> {
@@ -125,6 +128,21 @@ template <> struct Lane<Half2> {
   }
 };
 
+/// A lane mask in scalar registers: a pair, or one in waves of 32 lanes.
+[[gnu::always_inline]] inline u64 maskAt(const Wave &w, unsigned reg) {
+  if constexpr (N == 32)
+    return w.s[reg];
+  else
+    return w.scalar64(reg);
+}
+[[gnu::always_inline]] inline void setMask(Wave &w, unsigned reg, u64 mask) {
+  if constexpr (N == 32)
+    w.s[reg] = static_cast<u32>(mask);
+  else
+    w.setScalar64(reg, mask);
+}
+[[gnu::always_inline]] inline u64 activeLanes(const Wave &w) { return maskAt(w, kExec); }
+
 /// A lane mask as one dword per lane, in `out`.
 [[gnu::always_inline]] inline void expandMask(u64 mask, u32 *out) {
 #ifdef __AVX512F__
@@ -151,7 +169,7 @@ void updateExecLanes(Wave &w);
 
 /// EXEC as one dword per lane.
 [[gnu::always_inline]] inline const u32 *execLanes(Wave &w) {
-  if (w.execLanesFor != w.exec())
+  if (w.execLanesFor != activeLanes(w))
     updateExecLanes(w);
   return w.execLanes;
 }
@@ -198,7 +216,7 @@ u64 specialSource(const Wave &w, u32 code);
   case SrcKind::Scalar:
     return w.scalar64(i.src[n].reg);
   case SrcKind::Constant:
-    return i.src[n].lanes[0] | static_cast<u64>(i.src[n].lanes[N]) << 32;
+    return i.src[n].lanes[0] | static_cast<u64>(i.src[n].lanes[kRow]) << 32;
   case SrcKind::Special:
     return specialSource(w, i.src[n].reg);
   default:
@@ -215,7 +233,7 @@ template <bool Wide> [[gnu::always_inline]] inline u64 uniformSource(const Wave 
       __builtin_unpredictable(inRegister) ? w.s + static_cast<u32>(raw) : reinterpret_cast<const u32 *>(raw);
   if constexpr (Wide)
     // Halves apart: a 64-bit load of two halves that were just stored separately would stall.
-    return low[0] | static_cast<u64>(low[__builtin_unpredictable(inRegister) ? 1 : N]) << 32;
+    return low[0] | static_cast<u64>(low[__builtin_unpredictable(inRegister) ? 1 : kRow]) << 32;
   else
     return low[0];
 }
@@ -237,7 +255,7 @@ template <bool Wide> [[gnu::always_inline]] inline const u32 *sourceLanes(Wave &
   const u32 *mask = execLanes(w);
   for (unsigned r = 0; r < count; ++r)
     for (unsigned i = 0; i < N; ++i)
-      to[r * N + i] = (from[r * N + i] & mask[i]) | (to[r * N + i] & ~mask[i]);
+      to[r * kRow + i] = (from[r * kRow + i] & mask[i]) | (to[r * kRow + i] & ~mask[i]);
 }
 
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

@@ -1,4 +1,4 @@
-// Chooses the CPU level at start.
+// Chooses the CPU level.
 
 #include "vgpu/exec/level.h"
 
@@ -10,10 +10,19 @@ namespace luthier::vgpu {
 namespace level_base {
 const ExecLevel &level();
 }
+namespace level_base_32 {
+const ExecLevel &level();
+}
 namespace level_avx2 {
 const ExecLevel &level();
 }
+namespace level_avx2_32 {
+const ExecLevel &level();
+}
 namespace level_avx512 {
+const ExecLevel &level();
+}
+namespace level_avx512_32 {
 const ExecLevel &level();
 }
 
@@ -22,42 +31,57 @@ namespace {
 struct Choice {
   std::string_view name;
   bool supported;
+  unsigned lanes;
   const ExecLevel &(*level)();
 };
 
-const ExecLevel &choose() {
+const ExecLevel &choose(unsigned lanes) {
   __builtin_cpu_init();
   // Best first.
-  const Choice choices[] = {
+  const Choice all[] = {
 #ifdef LUTHIER_VGPU_HAS_avx512
-      {"avx512", __builtin_cpu_supports("x86-64-v4") != 0, level_avx512::level},
+      {"avx512", __builtin_cpu_supports("x86-64-v4") != 0, 64, level_avx512::level},
+#endif
+#ifdef LUTHIER_VGPU_HAS_avx512_32
+      {"avx512", __builtin_cpu_supports("x86-64-v4") != 0, 32, level_avx512_32::level},
 #endif
 #ifdef LUTHIER_VGPU_HAS_avx2
-      {"avx2", __builtin_cpu_supports("x86-64-v3") != 0, level_avx2::level},
+      {"avx2", __builtin_cpu_supports("x86-64-v3") != 0, 64, level_avx2::level},
 #endif
-      {"base", true, level_base::level},
+#ifdef LUTHIER_VGPU_HAS_avx2_32
+      {"avx2", __builtin_cpu_supports("x86-64-v3") != 0, 32, level_avx2_32::level},
+#endif
+      {"base", true, 64, level_base::level},
+      {"base", true, 32, level_base_32::level},
   };
   const auto wanted = env::text(env::kCpu.name);
-  if (const auto known = env::check(env::kCpu); !known)
+  const auto known = env::check(env::kCpu);
+  if (!known)
     log::error("{}; the best level that this CPU has is used", known.error().message());
-  else if (wanted) {
-    for (const Choice &choice : choices)
-      if (choice.name == *wanted && choice.supported)
-        return choice.level();
-    log::error("LUTHIER_VGPU_CPU is '{}', which this CPU or this build does not have; the best level that it has is "
-               "used",
-               *wanted);
+  bool allowed = !known || !wanted; // from here on: what is wanted, or what comes closest below it
+  for (const Choice &choice : all) {
+    allowed |= wanted && choice.name == *wanted;
+    if (!allowed || !choice.supported || choice.lanes != lanes)
+      continue;
+    if (known && wanted && choice.name != *wanted && lanes == 64)
+      log::error("LUTHIER_VGPU_CPU is '{}', which this CPU or this build does not have; '{}' is used", *wanted,
+                 choice.name);
+    return choice.level();
   }
-  for (const Choice &choice : choices)
-    if (choice.supported)
-      return choice.level();
-  return level_base::level();
+  // Wanted is a level that was not built.
+  const ExecLevel &last = lanes == 32 ? level_base_32::level() : level_base::level();
+  log::error("LUTHIER_VGPU_CPU is '{}', which this build does not have; '{}' is used", wanted.value_or(""), last.name);
+  return last;
 }
 
 } // namespace
 
-const ExecLevel &execLevel() {
-  static const ExecLevel &level = choose();
+const ExecLevel &execLevel(unsigned lanes) {
+  if (lanes == 32) {
+    static const ExecLevel &level = choose(32);
+    return level;
+  }
+  static const ExecLevel &level = choose(64);
   return level;
 }
 

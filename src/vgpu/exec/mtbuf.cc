@@ -175,7 +175,7 @@ template <Packing P> void putComponent(Wave &w, const Inst *i, const Format &f, 
 }
 
 template <u32 Components, Packing P, bool FromResource> const Inst *loadFormat(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const Typed t = typedAccess(w, i, FromResource);
   if (t.why)
     return w.illegal(i, t.why);

@@ -15,12 +15,12 @@ namespace {
 
 /// True for the addressing of spills: one offset for all lanes of scratch memory, dword aligned. `block` is lane 0's.
 [[gnu::always_inline]] inline bool spillBlock(const Inst *i, const Buffer &b, u64 &block) {
-  block = b.base + static_cast<u64>(static_cast<u32>(i->imm)) * 64;
+  block = b.base + static_cast<u64>(static_cast<u32>(i->imm)) * N;
   return b.addTid && b.swizzle && b.indexStride == N && !i->buffer.offen && !i->buffer.idxen && i->imm % 4 == 0;
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *loadToLds(Wave &w, const Inst *i, const Buffer &b) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const BufferLanes lanes = bufferLanes(w, i, b);
   const u64 inside = bufferInRange(w, i, b, lanes);
   u64 *address = w.addresses;
@@ -34,7 +34,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *loadToLds(Wave &w, const Inst
 /// Some component of some lane is out of range: each dword has its own lanes.
 template <Data D>
 LUTHIER_GUEST_ACCESS const Inst *loadComponents(Wave &w, const Inst *i, const Buffer &b, const BufferLanes &lanes) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   u64 inside[registersOf(D)], bad;
   for (unsigned c = 0; c < registersOf(D); ++c) {
     inside[c] = bufferInRange(w, i, b, lanes, 4 * c);
@@ -53,7 +53,7 @@ LUTHIER_GUEST_ACCESS const Inst *loadComponents(Wave &w, const Inst *i, const Bu
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferLoad(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   const Buffer b = bufferOf<false>(w, i);
@@ -68,8 +68,8 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferLoad(Wave &w, const Ins
   if constexpr (bytesOf(D) >= 4) {
     if (spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
       u32 *d = w.v[i->dst];
-      for (unsigned c = 0; c < registersOf(D); ++c, d += N, block += N * 4) {
-        if (exec == ~0ull) {
+      for (unsigned c = 0; c < registersOf(D); ++c, d += kRow, block += N * 4) {
+        if (exec == kAllLanes) {
           loadBlock<Data::B32>(d, block);
         } else {
           loadBlock<Data::B32>(w.tmp[0], block);
@@ -99,7 +99,7 @@ LUTHIER_GUEST_ACCESS const Inst *storeComponents(Wave &w, const Inst *i, const B
     if (inside[c] && !lanesAllowed(w, w.addresses, inside[c], 4 * c + 4, bad))
       return w.memoryFault(i, bad, true);
   }
-  for (u64 m = w.exec(); m; m &= m - 1) {
+  for (u64 m = activeLanes(w); m; m &= m - 1) {
     const auto n = static_cast<unsigned>(__builtin_ctzll(m));
     for (unsigned c = 0; c < registersOf(D); ++c)
       if (inside[c] >> n & 1)
@@ -109,7 +109,7 @@ LUTHIER_GUEST_ACCESS const Inst *storeComponents(Wave &w, const Inst *i, const B
 }
 
 template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   if (i->flags & kLds) [[unlikely]]
@@ -122,7 +122,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
   if constexpr (bytesOf(D) >= 4) {
     if (spillBlock(i, b, block) && allowed(w, block, registersOf(D) * N * 4)) {
       for (unsigned c = 0; c < registersOf(D); ++c)
-        storeBlock<Data::B32>(s + c * N, block + c * N * 4, exec);
+        storeBlock<Data::B32>(s + c * kRow, block + c * N * 4, exec);
       return i->next();
     }
   }
@@ -140,7 +140,7 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *bufferStore(Wave &w, const In
 
 /// One dword per lane from LDS to memory.
 LUTHIER_GUEST_ACCESS const Inst *bufferStoreLds(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const Buffer b = bufferOf<false>(w, i);
   if (!b.implemented()) [[unlikely]]
     return w.illegal(i, kNotABufferText);
@@ -161,7 +161,7 @@ LUTHIER_GUEST_ACCESS const Inst *bufferStoreLds(Wave &w, const Inst *i) {
 
 template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *bufferAtomic(Wave &w, const Inst *i) {
   using T = typename atomic::Shape<decltype(F)>::Value;
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   if (exec == 0)
     return i->next();
   const Buffer b = bufferOf<false>(w, i);

@@ -98,17 +98,17 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
       const f32 x = F(Lane<A>::get(low[I], n)...), y = F(Lane<A>::get(high[I], n)...);
       if constexpr (Masked) {
         putMasked<f32>(d, n, x, mask[n]);
-        putMasked<f32>(d + N, n, y, mask[n]);
+        putMasked<f32>(d + kRow, n, y, mask[n]);
       } else {
         Lane<f32>::put(d, n, x);
-        Lane<f32>::put(d + N, n, y);
+        Lane<f32>::put(d + kRow, n, y);
       }
     }
   }
   static void run(const LaneArgs &args) {
     const u32 *high[values];
     for (unsigned n = 0; n < values; ++n)
-      high[n] = args.s[n] + N;
+      high[n] = args.s[n] + kRow;
     lanes<false>(args.d, args.s, high, nullptr, std::index_sequence_for<A...>());
   }
 
@@ -118,10 +118,10 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
     const u32 *low[values], *high[values];
     for (unsigned n = 0; n < values; ++n) {
       const u32 *source = sourceLanes<true>(w, *i, n);
-      low[n] = source + (i->srcMods[n] & kOpSel ? N : 0);
-      high[n] = source + (i->srcMods[n] & kOpSelHi ? N : 0);
+      low[n] = source + (i->srcMods[n] & kOpSel ? kRow : 0);
+      high[n] = source + (i->srcMods[n] & kOpSelHi ? kRow : 0);
     }
-    if (w.exec() == w.allLanes()) [[likely]]
+    if (activeLanes(w) == kAllLanes) [[likely]]
       lanes<false>(w.v[i->dst], low, high, nullptr, std::index_sequence_for<A...>());
     else
       lanes<true>(w.v[i->dst], low, high, execLanes(w), std::index_sequence_for<A...>());
@@ -130,15 +130,15 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
 
   /// No op_sel, no modifier, EXEC full.
   template <unsigned Uniform> static const Inst *threaded(Wave &w, const Inst *i) {
-    if (w.exec() != ~0ull || i->imm) [[unlikely]]
+    if (activeLanes(w) != kAllLanes || i->imm) [[unlikely]]
       [[clang::musttail]] return handler(w, i);
     const u32 *s[values];
-    u32 same[values][N + 1]; // in host registers
+    u32 same[values][kRow + 1]; // in host registers
     for (unsigned k = 0; k < values; ++k) {
       if (Uniform >> k & 1) {
         const u64 value = uniformSource<true>(w, *i, k);
         same[k][0] = static_cast<u32>(value);
-        same[k][N] = static_cast<u32>(value >> 32);
+        same[k][kRow] = static_cast<u32>(value >> 32);
         s[k] = same[k];
       } else {
         s[k] = w.v[i->src[k].reg];
@@ -152,9 +152,9 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
 #pragma clang loop vectorize(assume_safety)
     for (unsigned n = 0; n < N; ++n) {
       const f32 x = F(Lane<A>::get(s[I], Uniform >> I & 1 ? 0 : n)...);
-      const f32 y = F(Lane<A>::get(s[I] + N, Uniform >> I & 1 ? 0 : n)...);
+      const f32 y = F(Lane<A>::get(s[I] + kRow, Uniform >> I & 1 ? 0 : n)...);
       Lane<f32>::put(d, n, x);
-      Lane<f32>::put(d + N, n, y);
+      Lane<f32>::put(d + kRow, n, y);
     }
   }
   template <unsigned Uniform> static constexpr Handler threadedFor() {

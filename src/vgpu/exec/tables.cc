@@ -1,4 +1,4 @@
-// The instruction table of one CPU level.
+// The instruction table of one CPU level and size of waves.
 
 #include "vgpu/exec/tables.h"
 
@@ -8,10 +8,13 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 const ExecLevel &level() {
   static const std::span<const Row> tables[] = {
-      sop1Rows(), sop2Rows(), sopcRows(),  sopkRows(), soppRows(), smemRows(), gwsRows(),   vop1Rows(),  vop2Rows(),
-      vop3Rows(), vopcRows(), vop3pRows(), mfmaRows(), dsRows(),   flatRows(), mubufRows(), mtbufRows(),
+      sop1Rows(), sop2Rows(), sopcRows(), sopkRows(),  soppRows(), smemRows(), gwsRows(),   vop1Rows(),
+      vop2Rows(), vop3Rows(), vopcRows(), vop3pRows(), dsRows(),   flatRows(), mubufRows(), mtbufRows(),
+#if LUTHIER_VGPU_LANES == 64
+      mfmaRows(), // only targets without waves of 32 lanes have these
+#endif
   };
-  static const ExecLevel kThis{LUTHIER_VGPU_LEVEL_NAME, tables, general};
+  static const ExecLevel kThis{LUTHIER_VGPU_LEVEL_NAME, N, tables, general};
   return kThis;
 }
 

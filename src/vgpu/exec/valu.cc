@@ -70,9 +70,9 @@ bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &
   }
   if (wide)
     for (unsigned n = 0; n < N; ++n)
-      to[n + N] = from[(static_cast<u32>(source[n]) & (N - 1)) + N] & valid[n];
+      to[n + kRow] = from[(static_cast<u32>(source[n]) & (N - 1)) + kRow] & valid[n];
   u64 enabled = 0;
-  for (unsigned row = 0; row < 4; ++row)
+  for (unsigned row = 0; row < N / 16; ++row)
     for (unsigned bank = 0; bank < 4; ++bank)
       if ((i.dpp.rowMask >> row & 1) && (i.dpp.bankMask >> bank & 1))
         enabled |= 0xfull << (16 * row + 4 * bank);
@@ -97,7 +97,7 @@ void applySdwaSelect(u32 select, bool signExtend, const u32 *from, u32 *to) {
 
 /// abs, then neg, on the sign bit of a floating-point source.
 void applySign(Type type, u8 mods, u32 *x) {
-  const unsigned high = type == Type::F64 ? N : 0;
+  const unsigned high = type == Type::F64 ? kRow : 0;
   const u32 sign = type == Type::F16 ? 0x8000u : 0x80000000u;
   for (unsigned n = 0; n < N; ++n) {
     u32 y = x[high + n];
@@ -179,9 +179,9 @@ void applySdwaDestination(const SdwaControl &control, const u32 *old, u32 *d) {
 u64 specialSource(const Wave &w, u32 code) {
   switch (code) {
   case isa::src::kVccz:
-    return (w.vcc() == 0) != w.staleVccz;
+    return ((w.vcc() & w.allLanes()) == 0) != w.staleVccz;
   case isa::src::kExecz:
-    return w.exec() == 0;
+    return (w.exec() & w.allLanes()) == 0;
   case isa::src::kScc:
     return w.scc;
   case isa::src::kSharedBase:
@@ -197,8 +197,10 @@ u64 specialSource(const Wave &w, u32 code) {
 }
 
 void updateExecLanes(Wave &w) {
-  w.execLanesFor = w.exec();
+  w.execLanesFor = activeLanes(w);
   expandMask(w.execLanesFor, w.execLanes);
+  for (unsigned n = N; n < kRow; ++n) // the next wave of this record may have more lanes
+    w.execLanes[n] = 0;
 }
 
 const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
@@ -210,7 +212,7 @@ const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
     if (w.broadcast32For[slot] == low)
       return out;
     w.broadcast32For[slot] = low;
-    for (unsigned k = 0; k < N; ++k)
+    for (unsigned k = 0; k < kRow; ++k) // all of it, as in updateExecLanes
       out[k] = low;
     return out;
   }
@@ -219,9 +221,9 @@ const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
     return out;
   w.broadcast64For[slot] = value;
   w.broadcast64Valid |= 1u << slot;
-  for (unsigned k = 0; k < N; ++k) {
+  for (unsigned k = 0; k < kRow; ++k) {
     out[k] = static_cast<u32>(value);
-    out[k + N] = static_cast<u32>(value >> 32);
+    out[k + kRow] = static_cast<u32>(value >> 32);
   }
   return out;
 }
@@ -241,7 +243,7 @@ const Inst *general(Wave &w, const Inst *i) {
 
   LaneArgs args{};
   args.mode = w.mode;
-  u64 writable = w.exec();
+  u64 writable = activeLanes(w);
   for (unsigned n = 0; n < 3 && row.src[n] != Type::None && row.src[n] != Type::Mask; ++n) {
     const Type type = row.src[n];
     const bool wide = is64(type);
@@ -261,7 +263,7 @@ const Inst *general(Wave &w, const Inst *i) {
       for (unsigned k = 0; k < N; ++k)
         out[k] = lanes[k] >> 16;
     } else if ((mods & (kAbs | kNeg)) || flush) {
-      memmove(out, lanes, (wide ? 2 : 1) * N * sizeof(u32));
+      memmove(out, lanes, (wide ? kRow + N : N) * sizeof(u32));
     } else {
       out = const_cast<u32 *>(lanes);
     }
@@ -276,7 +278,7 @@ const Inst *general(Wave &w, const Inst *i) {
     expandMask(scalarSource(w, *i, n), w.tmp[3]);
     args.in = w.tmp[3];
   } else if (row.traits & kReadsVcc) {
-    expandMask(w.vcc(), w.tmp[3]);
+    expandMask(maskAt(w, kVcc), w.tmp[3]);
     args.in = w.tmp[3];
   }
   args.out = w.tmp[4];
@@ -285,10 +287,10 @@ const Inst *general(Wave &w, const Inst *i) {
 
   if (row.traits & kWritesMask) {
     const u64 mask = compressMask(args.out) & writable;
-    w.setScalar64(i->sdst, mask);
+    setMask(w, i->sdst, mask);
     if (row.dst == Type::Mask) {
       if (row.traits & kWritesExec)
-        w.setExec(mask);
+        setMask(w, kExec, mask);
       return i->next();
     }
   }
@@ -309,7 +311,7 @@ const Inst *general(Wave &w, const Inst *i) {
   expandMask(writable, w.tmp[3]);
   for (unsigned r = 0; r < (is64(row.dst) ? 2u : 1u); ++r)
     for (unsigned n = 0; n < N; ++n)
-      d[r * N + n] = (args.d[r * N + n] & w.tmp[3][n]) | (d[r * N + n] & ~w.tmp[3][n]);
+      d[r * kRow + n] = (args.d[r * kRow + n] & w.tmp[3][n]) | (d[r * kRow + n] & ~w.tmp[3][n]);
   return i->next();
 }
 

@@ -66,7 +66,7 @@ template <class T> [[gnu::always_inline]] inline void putMasked(u32 *d, unsigned
   if constexpr (sizeof(T) == 8) {
     const u64 y = bits<u64>(x);
     d[i] = m ? static_cast<u32>(y) : d[i];
-    d[i + N] = m ? static_cast<u32>(y >> 32) : d[i + N];
+    d[i + kRow] = m ? static_cast<u32>(y >> 32) : d[i + kRow];
   } else {
     u32 y;
     Lane<T>::put(&y, 0, x);
@@ -139,47 +139,46 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       args.s[2] = sourceLanes<wide<2>()>(w, *i, 2);
     if constexpr (readsMask) {
       // The mask is the source after the values, VCC when the row reads VCC beside three sources (v_div_fmas).
-      expandMask(values < 3 ? scalarSource(w, *i, values) : w.vcc(), in);
+      expandMask(values < 3 ? scalarSource(w, *i, values) : maskAt(w, kVcc), in);
       args.in = in;
     }
     args.out = out;
     args.mode = w.mode;
-    const u64 exec = w.exec();
+    const u64 exec = activeLanes(w);
     if constexpr (compares) {
       lanes<false>(args, nullptr);
       const u64 mask = compressMask(args.out) & exec;
-      w.setScalar64(i->sdst, mask);
+      setMask(w, i->sdst, mask);
       if (i->row->traits & kWritesExec)
-        w.setExec(mask);
+        setMask(w, kExec, mask);
     } else {
       args.d = w.v[i->dst];
-      if (exec == w.allLanes()) [[likely]]
+      if (exec == kAllLanes) [[likely]]
         lanes<false>(args, nullptr);
       else
         lanes<true>(args, execLanes(w));
       if constexpr (writesMask)
-        w.setScalar64(i->sdst, compressMask(args.out) & exec);
+        setMask(w, i->sdst, compressMask(args.out) & exec);
     }
     return i->next();
   }
 
-  /// The plain case with EXEC full and sources that are VGPRs or, where `Uniform` has their bit, SGPRs or constants. In
-  /// narrower waves EXEC is never full in this sense.
+  /// The plain case with EXEC full and sources that are VGPRs or, where `Uniform` has their bit, SGPRs or constants.
   template <unsigned Uniform> static const Inst *threaded(Wave &w, const Inst *i) {
     if constexpr (usesF16)
       if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64) [[unlikely]]
         [[clang::musttail]] return handler(w, i);
-    const u64 exec = w.exec();
+    const u64 exec = activeLanes(w);
     if constexpr (!compares)
-      if (exec != ~0ull) [[unlikely]]
+      if (exec != kAllLanes) [[unlikely]]
         [[clang::musttail]] return handler(w, i);
     LaneArgs args;
-    u32 in[readsMask ? N : 1], out[compares || writesMask ? N : 1], same[3][N + 1]; // all of it in host registers
+    u32 in[readsMask ? N : 1], out[compares || writesMask ? N : 1], same[3][kRow + 1]; // all of it in host registers
     [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
       (source<K, Uniform>(w, *i, args, same[K]), ...);
     }(std::make_integer_sequence<unsigned, values>());
     if constexpr (readsMask) {
-      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : w.vcc(), in);
+      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : maskAt(w, kVcc), in);
       args.in = in;
     }
     args.out = out;
@@ -188,7 +187,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       args.d = w.v[i->dst];
     lanes<false, Uniform>(args, nullptr);
     if constexpr (compares || writesMask)
-      w.setScalar64(i->sdst, compressMask(args.out) & exec);
+      setMask(w, i->sdst, compressMask(args.out) & exec);
     LUTHIER_THREAD(w, i);
   }
 
@@ -197,7 +196,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     if constexpr (Uniform >> K & 1) {
       const u64 value = uniformSource<wide<K>()>(w, i, K);
       same[0] = static_cast<u32>(value);
-      same[N] = static_cast<u32>(value >> 32);
+      same[kRow] = static_cast<u32>(value >> 32);
       args.s[K] = same;
     } else {
       args.s[K] = w.v[i.src[K].reg];
@@ -211,7 +210,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64)
         return false;
     LaneArgs args;
-    alignas(64) u32 in[N], out[N], sources[3][2 * N], result[2 * N];
+    alignas(64) u32 in[N], out[N], sources[3][2 * kRow], result[2 * kRow];
     [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
       (copySource<K>(w, *i, sources[K]), ...);
     }(std::make_integer_sequence<unsigned, values>());
@@ -221,7 +220,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     for (unsigned k = 0; k < 3; ++k)
       args.s[k] = sources[k];
     if constexpr (readsMask)
-      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : w.vcc(), in);
+      expandMask(values < 3 ? w.scalar64(i->src[values < 3 ? values : 0].reg) : maskAt(w, kVcc), in);
     args.in = in;
     args.out = out;
     args.mode = w.mode;
@@ -230,16 +229,16 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     if constexpr (!compares)
       memcpy(w.v[i->dst], result, is64(typeOf<Result>()) ? sizeof result : sizeof result / 2);
     if constexpr (compares || writesMask)
-      w.setScalar64(i->sdst, compressMask(out));
+      setMask(w, i->sdst, compressMask(out));
     if constexpr (compares)
       if (i->row->traits & kWritesExec)
-        w.setExec(compressMask(out));
+        setMask(w, kExec, compressMask(out));
     return true;
   }
 
   /// Whether a lane has two sources or more that are no numbers. Which of them is returned depends on the order in
   /// which the host's instruction has them, and translated code leaves that to the optimiser.
-  [[gnu::always_inline]] static bool anyLaneHasNans(const u32 (&sources)[3][2 * N]) {
+  [[gnu::always_inline]] static bool anyLaneHasNans(const u32 (&sources)[3][2 * kRow]) {
     u32 any = 0;
     for (unsigned i = 0; i < N; ++i)
       any |= isNan<0>(sources[0], i) + isNan<1>(sources[1], i) + isNan<2>(sources[2], i) > 1;
@@ -251,7 +250,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     else if constexpr (sourceType<K>() == Type::F16)
       return (source[i] & 0x7fff) > 0x7c00;
     else if constexpr (sourceType<K>() == Type::F64)
-      return (u64{source[i + N] & 0x7fffffff} << 32 | source[i]) > 0x7ff0000000000000;
+      return (u64{source[i + kRow] & 0x7fffffff} << 32 | source[i]) > 0x7ff0000000000000;
     else
       return 0;
   }
@@ -263,17 +262,17 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
   template <unsigned K> [[gnu::always_inline]] static void copySource(const Wave &w, const Inst &i, u32 *to) {
     constexpr unsigned kCount = wide<K>() ? 2 : 1;
     if (i.srcKind[K] == SrcKind::Vgpr) {
-      memcpy(to, w.v[i.src[K].reg], kCount * N * sizeof(u32));
+      memcpy(to, w.v[i.src[K].reg], kCount * kRow * sizeof(u32));
       if constexpr (computesFloat)
-        hideVectors(to, kCount * N);
+        hideVectors(to, kCount * kRow);
       return;
     }
     for (unsigned half = 0; half < kCount; ++half) {
-      u32 value = i.srcKind[K] == SrcKind::Scalar ? w.s[i.src[K].reg + half] : i.src[K].lanes[half * N];
+      u32 value = i.srcKind[K] == SrcKind::Scalar ? w.s[i.src[K].reg + half] : i.src[K].lanes[half * kRow];
       if constexpr (computesFloat)
         asm("" : "+r"(value));
       for (unsigned n = 0; n < N; ++n)
-        to[half * N + n] = value;
+        to[half * kRow + n] = value;
     }
   }
 

@@ -111,10 +111,10 @@ template <Data D, unsigned Step = 4>
     d[lane] = *reinterpret_cast<const Mem32 *>(address);
   else if constexpr ((D == Data::B64 || D == Data::B128) && Step == 4) {
     for (unsigned c = 0; c < registersOf(D); c += 2)
-      Lane<u64>::put(d + c * N, lane, *reinterpret_cast<const Mem64 *>(address + c * 4));
+      Lane<u64>::put(d + c * kRow, lane, *reinterpret_cast<const Mem64 *>(address + c * 4));
   } else {
     for (unsigned c = 0; c < registersOf(D); ++c)
-      d[c * N + lane] = *reinterpret_cast<const Mem32 *>(address + c * step);
+      d[c * kRow + lane] = *reinterpret_cast<const Mem32 *>(address + c * step);
   }
 }
 
@@ -129,10 +129,10 @@ template <Data D, unsigned Step = 4>
     *reinterpret_cast<Mem32 *>(address) = s[lane];
   else if constexpr ((D == Data::B64 || D == Data::B128) && Step == 4) {
     for (unsigned c = 0; c < registersOf(D); c += 2)
-      *reinterpret_cast<Mem64 *>(address + c * 4) = Lane<u64>::get(s + c * N, lane);
+      *reinterpret_cast<Mem64 *>(address + c * 4) = Lane<u64>::get(s + c * kRow, lane);
   } else {
     for (unsigned c = 0; c < registersOf(D); ++c)
-      *reinterpret_cast<Mem32 *>(address + c * step) = s[c * N + lane];
+      *reinterpret_cast<Mem32 *>(address + c * step) = s[c * kRow + lane];
   }
 }
 
@@ -152,7 +152,7 @@ template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void loadBl
 #pragma clang loop vectorize(assume_safety)
     for (unsigned i = 0; i < N; ++i)
       for (unsigned c = 0; c < n; ++c)
-        d[c * N + i] = m[i * n + c];
+        d[c * kRow + i] = m[i * n + c];
   } else if constexpr (bytesOf(D) == 2) {
     const Mem16 *__restrict m = reinterpret_cast<const Mem16 *>(block);
 #pragma clang loop vectorize(assume_safety)
@@ -177,7 +177,7 @@ template <Data D>
 #pragma clang loop vectorize(assume_safety)
     for (unsigned i = 0; i < N; ++i)
       for (unsigned c = 0; c < n; ++c)
-        m[i * n + c] = s[c * N + i];
+        m[i * n + c] = s[c * kRow + i];
   } else if constexpr (bytesOf(D) == 2) {
     Mem16 *__restrict m = reinterpret_cast<Mem16 *>(block);
 #pragma clang loop vectorize(assume_safety)
@@ -209,9 +209,9 @@ template <Data D>
   }
 }
 
-// Sixteen lanes at a time: rows of a tile are consecutive in 16 lanes though not in 64, and values that a row shares
-// are at one address. Recognising both costs a few host instructions; moving lane by lane costs a load and a store
-// each.
+// Sixteen lanes at a time: rows of a tile are consecutive in 16 lanes though not in the whole wave, and values that a
+// row shares are at one address. Recognising both costs a few host instructions; moving lane by lane costs a load and a
+// store each.
 
 inline constexpr unsigned kPart = 16;
 typedef u32 PartVector __attribute__((vector_size(64)));
@@ -231,9 +231,9 @@ template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void loadUn
   u32 value[registersOf(D)];
   loadLane<D>(d, 0, address);
   for (unsigned c = 0; c < registersOf(D); ++c)
-    value[c] = d[c * N];
+    value[c] = d[c * kRow];
   for (unsigned c = 0; c < registersOf(D); ++c)
-    *reinterpret_cast<LaneVector *>(d + c * N) = PartVector{} + value[c];
+    *reinterpret_cast<LaneVector *>(d + c * kRow) = PartVector{} + value[c];
 }
 
 /// Sixteen lanes that read consecutive elements from `address` on.
@@ -267,7 +267,7 @@ template <Data D> [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void gather
 /// Lanes of `mask`, each at its address.
 template <Data D, unsigned Step = 4>
 [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void gather(u32 *d, const u64 *address, u64 mask, u64 step = Step) {
-  if (mask == ~0ull) {
+  if (mask == kAllLanes) {
     if constexpr (Step == 4) {
       for (unsigned i = 0; i < N; i += kPart)
         gatherPart<D>(d + i, address + i);
@@ -287,7 +287,7 @@ template <Data D, unsigned Step = 4>
 template <Data D, unsigned Step = 4>
 [[gnu::always_inline]] LUTHIER_GUEST_ACCESS inline void scatter(const u32 *s, const u64 *address, u64 mask,
                                                                 u64 step = Step) {
-  if (mask == ~0ull) {
+  if (mask == kAllLanes) {
     for (unsigned i = 0; i < N; ++i)
       storeLane<D, Step>(s, i, address[i], step);
     return;
@@ -302,7 +302,7 @@ template <Data D, unsigned Step = 4>
 [[gnu::always_inline]] inline void zeroLanes(u32 *d, u64 mask, unsigned registers) {
   for (; mask; mask &= mask - 1)
     for (unsigned c = 0; c < registers; ++c)
-      d[c * N + static_cast<unsigned>(__builtin_ctzll(mask))] = 0;
+      d[c * kRow + static_cast<unsigned>(__builtin_ctzll(mask))] = 0;
 }
 
 /// Copies `registers` lane arrays in the lanes of EXEC.
@@ -310,7 +310,7 @@ template <unsigned Registers> [[gnu::always_inline]] inline void blendActive(Wav
   const u32 *mask = execLanes(w);
   for (unsigned r = 0; r < Registers; ++r)
     for (unsigned i = 0; i < N; ++i)
-      to[r * N + i] = (from[r * N + i] & mask[i]) | (to[r * N + i] & ~mask[i]);
+      to[r * kRow + i] = (from[r * kRow + i] & mask[i]) | (to[r * kRow + i] & ~mask[i]);
 }
 
 // Permission.
@@ -330,7 +330,7 @@ inline constexpr u64 kMostPages = 16;
 /// it).
 [[gnu::always_inline]] inline bool lanesAllowed(Wave &w, u64 *address, u64 mask, u64 span, u64 &bad) {
   u64 low = ~0ull, high = 0;
-  if (mask == ~0ull) {
+  if (mask == kAllLanes) {
     for (unsigned i = 0; i < N; ++i) {
       low = address[i] < low ? address[i] : low;
       high = address[i] > high ? address[i] : high;
@@ -360,7 +360,7 @@ inline constexpr u64 kMostPages = 16;
   const auto first = static_cast<unsigned>(__builtin_ctzll(mask));
   block = address[first] - first * size;
   u64 different = 0;
-  if (mask == ~0ull) {
+  if (mask == kAllLanes) {
     for (unsigned i = 0; i < N; ++i)
       different |= address[i] ^ (block + i * size);
   } else {
@@ -375,7 +375,7 @@ inline constexpr u64 kMostPages = 16;
   const auto first = static_cast<unsigned>(__builtin_ctzll(mask));
   block = offset[first] - first * size;
   u32 different = 0;
-  if (mask == ~0ull) {
+  if (mask == kAllLanes) {
     for (unsigned i = 0; i < N; ++i)
       different |= offset[i] ^ (block + i * size);
   } else {
@@ -419,11 +419,11 @@ template <Data D>
 
 /// Loads a block that EXEC's lanes share, when all of it may be accessed.
 template <Data D> [[gnu::always_inline]] inline bool loadCoalesced(Wave &w, const Inst *i, u64 exec, u64 block) {
-  if (!LUTHIER_READS_INACTIVE_LANES && exec != ~0ull)
+  if (!LUTHIER_READS_INACTIVE_LANES && exec != kAllLanes)
     return false;
   if (!allowed(w, block, N * bytesOf(D))) [[unlikely]]
     return false;
-  if (exec == ~0ull) {
+  if (exec == kAllLanes) {
     loadBlock<D>(w.v[i->dst], block);
   } else {
     loadBlock<D>(w.tmp[0], block);
@@ -436,7 +436,7 @@ template <Data D> [[gnu::always_inline]] inline bool loadCoalesced(Wave &w, cons
 template <Data D> [[gnu::always_inline]] inline bool storeCoalesced(Wave &w, const u32 *s, u64 exec, u64 block) {
   if (!allowed(w, block, N * bytesOf(D))) [[unlikely]]
     return false;
-  if (exec == ~0ull)
+  if (exec == kAllLanes)
     storeBlock<D>(s, block);
   else
     storeBlock<D>(s, block, exec);
@@ -494,9 +494,9 @@ LUTHIER_GUEST_ACCESS const Inst *loadSwizzled(Wave &w, const Inst *i, const Swiz
     if (mask && !lanesAllowed(w, w.addresses, mask, lanes.span, bad))
       return w.memoryFault(i, bad, false);
     u64 block;
-    if (bytesOf(D) >= 4 && mask == ~0ull && coalesced(w.addresses, mask, 4, block)) {
+    if (bytesOf(D) >= 4 && mask == kAllLanes && coalesced(w.addresses, mask, 4, block)) {
       for (unsigned c = 0; c < registersOf(D); ++c)
-        loadBlock<Data::B32>(d + c * N, block + c * memory.step());
+        loadBlock<Data::B32>(d + c * kRow, block + c * memory.step());
     } else {
       gather<D, 0>(d, w.addresses, mask, memory.step());
     }
@@ -524,9 +524,9 @@ LUTHIER_GUEST_ACCESS const Inst *storeSwizzled(Wave &w, const Inst *i, const u32
     if (mask && !lanesAllowed(w, w.addresses, mask, lanes.span, bad))
       return w.memoryFault(i, bad, true);
     u64 block;
-    if (bytesOf(D) >= 4 && mask == ~0ull && coalesced(w.addresses, mask, 4, block)) {
+    if (bytesOf(D) >= 4 && mask == kAllLanes && coalesced(w.addresses, mask, 4, block)) {
       for (unsigned c = 0; c < registersOf(D); ++c)
-        storeBlock<Data::B32>(s + c * N, block + c * memory.step());
+        storeBlock<Data::B32>(s + c * kRow, block + c * memory.step());
     } else {
       scatter<D, 0>(s, w.addresses, mask, memory.step());
     }
@@ -569,10 +569,10 @@ LUTHIER_GUEST_ACCESS const Inst *loadLanesToLds(Wave &w, const Inst *i, u64 *add
 }
 
 /// The numbers of the lanes, as the records' indices in scratch memory.
-alignas(64) inline constexpr u32 kLaneIds[N] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                                16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
-                                                32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
-                                                48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+alignas(64) inline constexpr u32 kLaneIds[kRow] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                                   16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                                   32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                                   48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
 
 /// A row of a memory instruction; the decoder needs no operand types for these formats.
 constexpr Row memory(std::string_view mnemonic, Handler handler) {

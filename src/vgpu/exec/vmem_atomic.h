@@ -189,7 +189,7 @@ LUTHIER_GUEST_ACCESS const Inst *atomicLanes(Wave &w, const Inst *i, const u32 *
   for (u64 m = mask; m; m &= m - 1)
     if (address[__builtin_ctzll(m)] % sizeof(T))
       return w.memoryFault(i, address[__builtin_ctzll(m)], true);
-  const u32 *data2 = data + sizeof(T) / 4 * N;
+  const u32 *data2 = data + sizeof(T) / 4 * kRow;
   const AtomicFpMode<Fp> fp(w);
   for (u64 m = mask; m; m &= m - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(m));

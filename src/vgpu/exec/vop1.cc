@@ -17,14 +17,14 @@ const Inst *nothing(Wave &, const Inst *i) { return i->next(); }
 const Inst *v_mov_b32(Wave &w, const Inst *i) {
   const u32 *from = sourceLanes<false>(w, *i, 0);
   u32 *to = w.v[i->dst];
-  if (w.exec() == w.allLanes())
+  if (activeLanes(w) == kAllLanes)
     memmove(to, from, N * sizeof(u32));
   else
     blend(w, to, from, 1);
   return i->next();
 }
 template <bool Uniform> const Inst *v_mov_b32Threaded(Wave &w, const Inst *i) {
-  if (w.exec() != ~0ull) [[unlikely]]
+  if (activeLanes(w) != kAllLanes) [[unlikely]]
     [[clang::musttail]] return v_mov_b32(w, i);
   typedef u32 Vec __attribute__((vector_size(64), may_alias));
   Vec *to = reinterpret_cast<Vec *>(w.v[i->dst]);
@@ -47,7 +47,7 @@ constexpr Row moveRow() {
 }
 
 const Inst *v_readfirstlane_b32(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
+  const u64 exec = activeLanes(w);
   const unsigned lane = exec ? static_cast<unsigned>(__builtin_ctzll(exec)) : 0;
   w.s[i->dst] = i->srcKind[0] == SrcKind::Vgpr ? w.v[i->src[0].reg][lane] : static_cast<u32>(scalarSource(w, *i, 0));
   return i->next();

@@ -91,13 +91,13 @@ constexpr auto subtractWithBorrow = [](u32 a, u32 b, MaskIn in, MaskOut &c) { re
 /// 64-bit additions and subtractions: `Low` on the low halves, then `High`, which takes its carry, on the high ones.
 /// The carry stays in host registers.
 template <auto Low, auto High, unsigned UniformLow, unsigned UniformHigh> const Inst *carried(Wave &w, const Inst *i) {
-  if (w.exec() != ~0ull) [[unlikely]]
+  if (activeLanes(w) != kAllLanes) [[unlikely]]
     [[clang::musttail]] return i->row->handler(w, i);
   const Inst *second = i->next();
   using L = typename LoopOf<Low>::type;
   using H = typename LoopOf<High>::type;
   LaneArgs low, high;
-  u32 same[4][N + 1], carry[N];
+  u32 same[4][kRow + 1], carry[N];
   L::template source<0, UniformLow>(w, *i, low, same[0]);
   L::template source<1, UniformLow>(w, *i, low, same[1]);
   H::template source<0, UniformHigh>(w, *second, high, same[2]);
@@ -111,7 +111,7 @@ template <auto Low, auto High, unsigned UniformLow, unsigned UniformHigh> const 
     dHigh[n] = High(high.s[0][UniformHigh & 1 ? 0 : n], high.s[1][n], MaskIn{between.set}, out);
     carry[n] = out.set ? ~0u : 0;
   }
-  w.setScalar64(second->sdst, compressMask(carry));
+  setMask(w, second->sdst, compressMask(carry));
   LUTHIER_THREAD(w, second);
 }
 template <auto Low, auto High> constexpr Fusion carriedInto(std::string_view second) {

@@ -117,12 +117,12 @@ const Inst *v_mqsad_u32_u8(Wave &w, const Inst *i) {
   if (i->srcKind[2] != SrcKind::Vgpr)
     return w.illegal(i, "has an accumulator that is not a VGPR");
   const u32 *a = sourceLanes<true>(w, *i, 0), *reference = sourceLanes<false>(w, *i, 1);
-  u32 d[4 * N];
+  u32 d[4 * kRow];
   memcpy(d, w.v[i->src[2].reg], sizeof d);
   for (unsigned k = 0; k < 4; ++k)
     for (unsigned n = 0; n < N; ++n) {
-      const u64 sum = u64(d[k * N + n]) + sadU8<true>(u32(Lane<u64>::get(a, n) >> (8 * k)), reference[n]);
-      d[k * N + n] = i->flags & kClamp ? saturateU32(sum) : u32(sum);
+      const u64 sum = u64(d[k * kRow + n]) + sadU8<true>(u32(Lane<u64>::get(a, n) >> (8 * k)), reference[n]);
+      d[k * kRow + n] = i->flags & kClamp ? saturateU32(sum) : u32(sum);
     }
   blend(w, w.v[i->dst], d, 4);
   return i->next();

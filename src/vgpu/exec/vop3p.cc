@@ -23,12 +23,12 @@ void selectHalves(u8 mods, const u32 *from, u32 *to) {
 
 /// The same for the dwords of register pairs.
 void selectDwords(u8 mods, const u32 *from, u32 *to) {
-  const unsigned low = mods & kOpSel ? N : 0, high = mods & kOpSelHi ? N : 0;
+  const unsigned low = mods & kOpSel ? kRow : 0, high = mods & kOpSelHi ? kRow : 0;
   const u32 signLow = mods & kNeg ? 0x80000000 : 0, signHigh = mods & kNegHi ? 0x80000000 : 0;
   for (unsigned n = 0; n < N; ++n) {
     const u32 x = from[n + low] ^ signLow, y = from[n + high] ^ signHigh;
     to[n] = x;
-    to[n + N] = y;
+    to[n + kRow] = y;
   }
 }
 
@@ -58,15 +58,15 @@ void clampHalves(bool dx10, u32 *x) {
 const Inst *v_pk_mov_b32(Wave &w, const Inst *i) {
   if ((i->flags & kClamp) || ((i->srcMods[0] | i->srcMods[1]) & (kNeg | kNegHi)))
     return w.illegal(i, "has modifiers that the virtual GPU does not support for it");
-  const u32 *low = sourceLanes<true>(w, *i, 0) + (i->srcMods[0] & kOpSel ? N : 0);
-  const u32 *high = sourceLanes<true>(w, *i, 1) + (i->srcMods[1] & kOpSel ? N : 0);
+  const u32 *low = sourceLanes<true>(w, *i, 0) + (i->srcMods[0] & kOpSel ? kRow : 0);
+  const u32 *high = sourceLanes<true>(w, *i, 1) + (i->srcMods[1] & kOpSel ? kRow : 0);
   u32 *d = w.v[i->dst];
-  if (w.exec() == w.allLanes()) [[likely]] {
+  if (activeLanes(w) == kAllLanes) [[likely]] {
 #pragma clang loop vectorize(assume_safety)
     for (unsigned n = 0; n < N; ++n) {
       const u32 x = low[n], y = high[n];
       d[n] = x;
-      d[n + N] = y;
+      d[n + kRow] = y;
     }
   } else {
     const u32 *mask = execLanes(w);
@@ -74,7 +74,7 @@ const Inst *v_pk_mov_b32(Wave &w, const Inst *i) {
     for (unsigned n = 0; n < N; ++n) {
       const u32 x = low[n], y = high[n];
       d[n] = mask[n] ? x : d[n];
-      d[n + N] = mask[n] ? y : d[n + N];
+      d[n + kRow] = mask[n] ? y : d[n + kRow];
     }
   }
   return i->next();
@@ -268,7 +268,7 @@ const Inst *packedGeneral(Wave &w, const Inst *i) {
     if (row.dst == Type::PkF16)
       clampHalves(dx10, args.d);
     else if (isFloat(row.dst))
-      clampDwords(dx10, args.d, is64(row.dst) ? 2 * N : N);
+      clampDwords(dx10, args.d, is64(row.dst) ? kRow + N : N);
   }
   blend(w, w.v[i->dst], args.d, is64(row.dst) ? 2 : 1);
   return i->next();

@@ -90,7 +90,7 @@ struct alignas(64) Decoder::Lanes {
 };
 
 Decoder::Decoder(const isa::Target &target, unsigned waveSize)
-    : target_(target), level_(execLevel()), indices_(kOpcodeCount, kMaxOpcodes) {
+    : target_(target), level_(execLevel(waveSize ? waveSize : target.waveSize)), indices_(kOpcodeCount, kMaxOpcodes) {
   for (std::span<const Row> table : level_.tables)
     for (const Row &row : table) {
       if (const auto opcode = opcodeFromName(row.mnemonic))
