@@ -6,10 +6,10 @@
 // wherever they can, so that the same input takes the same way.
 #pragma once
 
-#include "vgpu/device.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/host.h"
 #include "vgpu/queue/queue.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/scheduler.h"
 
 #include <sys/mman.h>

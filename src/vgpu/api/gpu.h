@@ -3,8 +3,8 @@
 
 #include "luthier/vgpu.h"
 #include "vgpu/api/memory.h"
-#include "vgpu/device.h"
 #include "vgpu/memory/address_space.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/scheduler.h"
 

@@ -1,6 +1,6 @@
 #include "luthier/vgpu.h"
 
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/workgroup.h"
 
 #include <iterator>

@@ -4,7 +4,6 @@
 // still waiting inside ioctls and the GPUs may still be running. A child of fork starts anew (entry.cc).
 #pragma once
 
-#include "vgpu/device.h"
 #include "vgpu/driver/dead_registers.h"
 #include "vgpu/driver/events.h"
 #include "vgpu/driver/loaded_code.h"
@@ -15,6 +14,7 @@
 #include "vgpu/memory/address_space.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/host.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/scheduler.h"
 
 #include "support/result.h"

@@ -4,7 +4,7 @@
 // files and rocminfo outputs that users have published, and the vendor's pages.
 #pragma once
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <cstdint>
 #include <string_view>

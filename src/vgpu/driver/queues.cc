@@ -1,10 +1,10 @@
 #include "vgpu/driver/queues.h"
 
 #include "support/log.h"
-#include "vgpu/device.h"
 #include "vgpu/queue/aql.h"
 #include "vgpu/queue/sdma.h"
-#include "vgpu/wave/global_wave_sync.h"
+#include "vgpu/state/global_wave_sync.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <bit>

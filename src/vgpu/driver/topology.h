@@ -5,8 +5,8 @@
 // ROCr divides by or asserts on are marked in the source.
 #pragma once
 
-#include "vgpu/device.h"
 #include "vgpu/driver/gpu_models.h"
+#include "vgpu/wave/device.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 // Floating-point building blocks of the vector ALU, for loops over lanes: every function is straight-line select code.
 //
-// Rounding and denormals of plain arithmetic are the host's business (wave/fp_mode.h); what is done here by hand is
+// Rounding and denormals of plain arithmetic are the host's business (state/fp_mode.h); what is done here by hand is
 // what differs from the host: NaN rules, instructions that flush denormals whatever MODE says, saturating conversions,
 // and the transcendental functions. Those are computed in f64 by series that are exact to far below an f32 rounding, so
 // the results are within 0.51 ulp of the true value; the hardware promises 1 ulp.

@@ -2,9 +2,9 @@
 //
 // One copy for all CPU levels: these take locks, and nothing in them is per lane.
 
-#include "vgpu/device.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
+#include "vgpu/state/global_wave_sync.h"
 
 namespace luthier::vgpu {
 
@@ -22,7 +22,7 @@ u32 gwsValue(const Wave &w, const Inst *i) {
 }
 
 const Inst *waitFor(Wave &w, const Inst *i, u64 ticket) {
-  if (w.device->gws().called(ticket))
+  if (w.gws().called(ticket))
     return i->next();
   w.gwsTicket = ticket;
   w.stop = Stop::Gws;
@@ -32,29 +32,29 @@ const Inst *waitFor(Wave &w, const Inst *i, u64 ticket) {
 
 /// The value of a barrier counts down to 0 and one wave more completes it: it is the number of waves - 1.
 const Inst *dsGwsInit(Wave &w, const Inst *i) {
-  w.device->gws().init(gwsResource(w, i), gwsValue(w, i));
+  w.gws().init(gwsResource(w, i), gwsValue(w, i));
   return i->next();
 }
 
 const Inst *dsGwsBarrier(Wave &w, const Inst *i) {
-  return waitFor(w, i, w.device->gws().arrive(gwsResource(w, i), gwsValue(w, i)));
+  return waitFor(w, i, w.gws().arrive(gwsResource(w, i), gwsValue(w, i)));
 }
 
 const Inst *dsGwsSemaV(Wave &w, const Inst *i) {
-  w.device->gws().release(gwsResource(w, i), 1);
+  w.gws().release(gwsResource(w, i), 1);
   return i->next();
 }
 
 const Inst *dsGwsSemaBr(Wave &w, const Inst *i) {
-  w.device->gws().release(gwsResource(w, i), gwsValue(w, i));
+  w.gws().release(gwsResource(w, i), gwsValue(w, i));
   return i->next();
 }
 
-const Inst *dsGwsSemaP(Wave &w, const Inst *i) { return waitFor(w, i, w.device->gws().acquire(gwsResource(w, i))); }
+const Inst *dsGwsSemaP(Wave &w, const Inst *i) { return waitFor(w, i, w.gws().acquire(gwsResource(w, i))); }
 
 /// The manual's pseudo-code would clear a counter that nobody waits for; its text says "no effect", which is done here.
 const Inst *dsGwsSemaReleaseAll(Wave &w, const Inst *i) {
-  w.device->gws().releaseAll(gwsResource(w, i));
+  w.gws().releaseAll(gwsResource(w, i));
   return i->next();
 }
 

@@ -6,7 +6,7 @@
 
 #include "vgpu/exec/level.h"
 #include "vgpu/exec/row.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <cstdint>
 #include <cstring>

@@ -1,8 +1,8 @@
 #include "vgpu/exec/modes.h"
 
 #include "vgpu/exec/row.h"
-#include "vgpu/wave/fp_mode.h"
-#include "vgpu/wave/stats.h"
+#include "vgpu/state/fp_mode.h"
+#include "vgpu/state/opcode_count.h"
 
 #include <algorithm>
 #include <bit>

@@ -5,7 +5,7 @@
 // s_set_gpr_idx_off; all other code pays nothing.
 #pragma once
 
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 namespace luthier::vgpu {
 

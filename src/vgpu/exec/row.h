@@ -6,7 +6,7 @@
 // shortest encoding (v_add_f32 in vop2.cc, although VOP3 can encode it too).
 #pragma once
 
-#include "vgpu/wave/inst.h"
+#include "vgpu/state/inst.h"
 
 #include <cstdint>
 #include <span>

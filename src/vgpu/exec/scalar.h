@@ -7,7 +7,7 @@
 #pragma once
 
 #include "vgpu/exec/lanes.h"
-#include "vgpu/wave/code_cache.h"
+#include "vgpu/state/code_chunk.h"
 
 #include <type_traits>
 #include <utility>

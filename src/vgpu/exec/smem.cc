@@ -3,7 +3,6 @@
 // There is no scalar data cache: loads see memory as it is and stores reach it at once, so that everything which
 // invalidates, writes back or prefetches has nothing to do.
 
-#include "vgpu/device.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
 #include "vgpu/memory/guest_access.h"
@@ -111,7 +110,7 @@ const Inst *s_memtime(Wave &w, const Inst *i) {
 }
 
 const Inst *s_memrealtime(Wave &w, const Inst *i) {
-  w.setScalar64(i->dst, Device::clock());
+  w.setScalar64(i->dst, Wave::clock());
   return i->next();
 }
 

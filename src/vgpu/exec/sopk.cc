@@ -1,11 +1,8 @@
 // SOPK: scalar instructions with a 16-bit constant, and access to hardware registers (manual, sections 12.2 and 5.8).
 
-#include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
-#include "vgpu/wave/kernel_descriptor.h"
-#include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
 #include <optional>
@@ -75,30 +72,7 @@ struct HwRegField {
 u32 status(const Wave &w) {
   constexpr u32 kTrapEn = 1 << 6, kValid = 1 << 16;
   return (w.scc ? 1u : 0) | kTrapEn | (w.exec() == 0 ? 1u << 9 : 0) | ((w.vcc() == 0) != w.staleVccz ? 1u << 10 : 0) |
-         (w.group->waveCount() > 1 ? 1u << 11 : 0) | kValid;
-}
-
-/// A place for the wave: distinct for the waves of one workgroup, spread over all compute units by workgroup.
-u32 hwId(const Wave &w) {
-  const Launch &launch = w.group->dispatch().launch();
-  const auto id = w.group->id();
-  u64 group = 0;
-  for (unsigned d = 3; d-- > 0;)
-    group = group * ((u64(launch.grid[d]) + launch.workgroup[d] - 1) / launch.workgroup[d]) + id[d];
-  const auto cu = static_cast<u32>(group % w.device->config().computeUnits);
-  const u32 simds = w.device->config().simdsPerComputeUnit;
-  return (w.index / simds & 0xf) | (w.index % simds) << 4 | (cu & 0xf) << 8 | (cu >> 4 & 1) << 12 | (cu >> 5 & 3) << 13;
-}
-
-/// Sizes as the kernel descriptor has them, all bases 0. The manual still shows the fields of older targets; since
-/// gfx90a VGPR_SIZE is at bit 6 and ACCV_OFFSET at bit 12 (the amdgpu driver's context-switch handler).
-u32 gprAlloc(const Wave &w) {
-  const KernelDescriptor descriptor = descriptorAt(w.group->dispatch().launch().kernelObject);
-  const u32 sgprs = object::rsrc1::sgprBlocks.get(descriptor.rsrc1) / 2;
-  const u32 vgprs = object::rsrc1::vgprBlocks.get(descriptor.rsrc1);
-  return w.device->target().unifiedVgprs
-             ? sgprs << 24 | object::rsrc3::accumOffset.get(descriptor.rsrc3) << 12 | vgprs << 6
-             : sgprs << 24 | vgprs << 8;
+         (w.hasCompany() ? 1u << 11 : 0) | kValid;
 }
 
 std::optional<u32> readHwReg(const Wave &w, u32 id) {
@@ -111,9 +85,9 @@ std::optional<u32> readHwReg(const Wave &w, u32 id) {
   case kIbSts:   // nothing is ever outstanding
     return 0;
   case kHwId:
-    return hwId(w);
+    return w.hardwareId();
   case kGprAlloc:
-    return gprAlloc(w);
+    return w.gprAllocation();
   case kLdsAlloc: // in units of 64 dwords
     return (w.ldsSize + 255) / 256 << 12;
   case kShMemBases:

@@ -1,6 +1,5 @@
 // SOPP: branches, and how a wave talks to the machine around it (manual, section 12.5).
 
-#include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
@@ -54,8 +53,7 @@ const Inst *s_sendmsg(Wave &w, const Inst *i) {
   enum Message { Interrupt = 1, SaveWave = 4, StallWaveGen = 5, HaltWaves = 6, GetDoorbell = 10 };
   switch (i->imm & 0xf) {
   case Interrupt:
-    if (w.device->onInterrupt)
-      w.device->onInterrupt(w.s[kM0]);
+    w.interrupt(w.s[kM0]);
     return i->next();
   case SaveWave:
   case StallWaveGen:
@@ -81,7 +79,7 @@ const Inst *s_trap(Wave &w, const Inst *i) {
 /// Later dispatches decode anew. Waves of this dispatch keep the code that they have already reached: what is written
 /// by a kernel can be jumped to, but code that has run cannot be replaced under a running dispatch.
 const Inst *s_icache_inv(Wave &w, const Inst *i) {
-  w.device->invalidateCode();
+  w.invalidateCode();
   return i->next();
 }
 

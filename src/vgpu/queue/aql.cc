@@ -1,7 +1,7 @@
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
 #include "vgpu/memory/guest_access.h"
+#include "vgpu/wave/device.h"
 
 #include <fmt/core.h>
 #include <utility>

@@ -1,7 +1,7 @@
 // Barrier-AND and barrier-OR packets: up to five signals; handle 0 counts as satisfied for AND and as absent for OR.
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <iterator>

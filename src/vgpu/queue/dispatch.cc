@@ -1,7 +1,7 @@
 // Kernel dispatch packets: check, reduce to a Launch, complete.
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <fmt/core.h>

@@ -5,7 +5,7 @@
 // hardware, nothing is left hanging: when nobody reacts, the process ends here.
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <fmt/core.h>
 

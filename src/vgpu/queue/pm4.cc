@@ -1,6 +1,6 @@
 #include "vgpu/queue/pm4.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <fmt/core.h>
 

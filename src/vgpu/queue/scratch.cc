@@ -6,7 +6,7 @@
 // (USE_SCRATCH_ONCE) and asked back with another code.
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <fmt/core.h>

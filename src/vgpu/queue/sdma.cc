@@ -1,9 +1,9 @@
 #include "vgpu/queue/sdma.h"
 
-#include "vgpu/device.h"
 #include "vgpu/memory/guest_access.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/signal.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <array>

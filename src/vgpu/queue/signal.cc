@@ -1,7 +1,7 @@
 #include "vgpu/queue/signal.h"
 
-#include "vgpu/device.h"
 #include "vgpu/queue/activity.h"
+#include "vgpu/wave/device.h"
 
 namespace luthier::vgpu {
 

@@ -1,8 +1,8 @@
 // AMD's vendor-specific AQL packets: an indirect buffer of PM4 commands, and the barrier on a signal's value.
 #include "vgpu/queue/aql.h"
 
-#include "vgpu/device.h"
 #include "vgpu/queue/pm4.h"
+#include "vgpu/wave/device.h"
 
 #include <fmt/core.h>
 

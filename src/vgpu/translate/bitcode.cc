@@ -3,7 +3,7 @@
 // An instruction that stops the wave has changed nothing, and the interpreter executes it again, with everything there
 // is to report.
 
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 namespace luthier::vgpu {
 

@@ -7,7 +7,6 @@
 #include "vgpu/exec/row.h"
 #include "vgpu/translate/library.h"
 #include "vgpu/translate/thread.h"
-#include "vgpu/wave/code_cache.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #pragma once
 
 #include "vgpu/exec/row.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <cstdint>
 #include <memory>

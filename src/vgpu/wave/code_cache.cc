@@ -1,9 +1,9 @@
 #include "vgpu/wave/code_cache.h"
 
-#include "vgpu/device.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/decoder.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/wave/device.h"
 
 #include <sys/mman.h>
 

@@ -9,8 +9,8 @@
 #pragma once
 
 #include "isa/target.h"
+#include "vgpu/state/code_chunk.h"
 #include "vgpu/translate/translations.h"
-#include "vgpu/wave/inst.h"
 
 #include <atomic>
 #include <cstdint>
@@ -22,27 +22,6 @@ namespace luthier::vgpu {
 
 class Decoder;
 class Device;
-
-class CodeChunk {
-public:
-  static constexpr uint64_t kBytes = 64 * 1024;
-  static constexpr uint64_t kInsts = kBytes / 4;
-  static constexpr uint64_t kOverrun = 4; ///< an instruction that starts in the last dword may end this far beyond
-
-  explicit CodeChunk(uint64_t base);
-  ~CodeChunk();
-  CodeChunk(const CodeChunk &) = delete;
-  CodeChunk &operator=(const CodeChunk &) = delete;
-
-  uint64_t base() const { return base_; }
-  uint64_t pc(const Inst *inst) const { return base_ + static_cast<uint64_t>(inst - insts_) * 4; }
-  Inst *at(uint64_t pc) const { return insts_ + (pc - base_) / 4; }
-  bool contains(uint64_t pc) const { return pc - base_ < kBytes; }
-
-private:
-  uint64_t base_;
-  Inst *insts_; ///< mapped memory: untouched pages cost nothing
-};
 
 class CodeSnapshot {
 public:

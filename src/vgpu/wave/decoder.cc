@@ -5,7 +5,7 @@
 #include "support/log.h"
 #include "vgpu/exec/renamed.h"
 #include "vgpu/exec/row.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <bit>
 #include <cstring>

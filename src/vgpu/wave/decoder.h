@@ -5,7 +5,7 @@
 #include "isa/disassembler.h"
 #include "isa/target.h"
 #include "vgpu/exec/level.h"
-#include "vgpu/wave/inst.h"
+#include "vgpu/state/inst.h"
 
 #include <cstdint>
 #include <memory>

@@ -1,7 +1,7 @@
 #include "vgpu/wave/dispatch.h"
 
-#include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
 

@@ -1,10 +1,10 @@
 #include "vgpu/wave/observer.h"
 
-#include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/state/fp_mode.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
-#include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/strict_caches.h"

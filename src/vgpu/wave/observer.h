@@ -5,10 +5,10 @@
 // of this.
 #pragma once
 
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/access_sums.h"
 #include "vgpu/wave/operands.h"
 #include "vgpu/wave/poison.h"
-#include "vgpu/wave/wave.h"
 
 #include <memory>
 

@@ -1,10 +1,10 @@
 #include "vgpu/wave/operands.h"
 
-#include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
+#include "vgpu/wave/device.h"
 
 #include <algorithm>
 #include <mutex>

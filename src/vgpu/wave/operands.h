@@ -5,9 +5,9 @@
 #pragma once
 
 #include "luthier/instr.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/physical_registers.h"
-#include "vgpu/wave/wave.h"
 
 #include <array>
 #include <atomic>

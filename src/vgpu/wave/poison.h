@@ -15,7 +15,7 @@
 #pragma once
 
 #include "luthier/vgpu.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <array>
 #include <atomic>

@@ -2,8 +2,8 @@
 
 #include "support/log.h"
 #include "support/variables.h"
-#include "vgpu/device.h"
 #include "vgpu/wave/decoder.h"
+#include "vgpu/wave/device.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,7 @@
 // What the virtual GPU counts by itself: the independent truth that tools are tested against.
 #pragma once
 
+#include "vgpu/state/opcode_count.h"
 #include "vgpu/wave/stats_file.h"
 
 #include <cstdint>
@@ -13,16 +14,6 @@ namespace luthier::vgpu {
 
 class Decoder;
 class Dispatch;
-
-/// Executions of one mnemonic. `lanes` adds up EXEC's population at each.
-struct OpcodeCount {
-  uint64_t waves = 0;
-  uint64_t lanes = 0;
-  void add(uint64_t active) {
-    ++waves;
-    lanes += active;
-  }
-};
 
 /// The counts of one dispatch; workers add theirs when they leave it.
 class DispatchCounters {

@@ -1,7 +1,7 @@
 #include "vgpu/wave/strict_caches.h"
 
-#include "vgpu/device.h"
 #include "vgpu/memory/guest_access.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
 

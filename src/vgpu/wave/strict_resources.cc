@@ -1,10 +1,10 @@
 #include "vgpu/wave/strict_resources.h"
 
 #include "isa/occupancy.h"
-#include "vgpu/device.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/memory/guest_access.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/kernel_descriptor.h"
 

@@ -4,8 +4,8 @@
 // made for them: what tells waves from each other is put into one wave record after the other, and nothing else is set
 // up. Only when translated code leaves a wave to the interpreter does its workgroup become a resident one.
 
+#include "vgpu/state/fp_mode.h"
 #include "vgpu/translate/translations.h"
-#include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/workgroup.h"
 
 namespace luthier::vgpu {

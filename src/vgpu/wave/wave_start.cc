@@ -1,6 +1,6 @@
 #include "vgpu/wave/wave_start.h"
 
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
 

@@ -6,8 +6,8 @@
 // few values that differ.
 #pragma once
 
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/kernel_descriptor.h"
-#include "vgpu/wave/wave.h"
 
 #include <algorithm>
 #include <array>

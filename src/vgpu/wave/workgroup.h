@@ -1,8 +1,8 @@
 // A resident workgroup: its waves, its LDS, and their taking turns.
 #pragma once
 
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/dispatch.h"
-#include "vgpu/wave/wave.h"
 
 #include <cstdint>
 #include <memory>

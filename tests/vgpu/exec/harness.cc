@@ -2,9 +2,9 @@
 
 #include "assembler.h"
 
-#include "vgpu/device.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/scheduler.h"
 #include "vgpu/wave/stats.h"

@@ -18,8 +18,8 @@
 #pragma once
 
 #include "isa/target.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/dispatch.h"
-#include "vgpu/wave/wave.h"
 
 #include <gtest/gtest.h>
 

@@ -5,8 +5,8 @@
 #include "vgpu/exec/level.h"
 #include "vgpu/exec/row.h"
 #include "vgpu/memory/address_space.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/decoder.h"
-#include "vgpu/wave/wave.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include "row_text.h"
 
 #include "vgpu/exec/level.h"
+#include "vgpu/state/fp_mode.h"
 #include "vgpu/translate/library.h"
-#include "vgpu/wave/fp_mode.h"
 
 #include <algorithm>
 #include <random>

@@ -1,12 +1,12 @@
 // A GPU, memory and a recording driver for queue tests; kernels are a descriptor and a few words of machine code.
 #pragma once
 
-#include "vgpu/device.h"
 #include "vgpu/driver/memory.h"
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/aql.h"
 #include "vgpu/queue/doorbell.h"
 #include "vgpu/queue/host.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/scheduler.h"
 
 #include <gtest/gtest.h>

@@ -6,8 +6,8 @@
 #include "isa/target.h"
 #include "vgpu/exec/renamed.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/decoder.h"
-#include "vgpu/wave/wave.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

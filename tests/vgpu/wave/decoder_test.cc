@@ -2,8 +2,8 @@
 
 #include "assembler.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/state/wave.h"
 #include "vgpu/wave/decoder.h"
-#include "vgpu/wave/wave.h"
 
 #include <gtest/gtest.h>
 

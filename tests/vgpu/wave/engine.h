@@ -2,7 +2,7 @@
 #pragma once
 
 #include "assembler.h"
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/scheduler.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/workgroup.h"

@@ -1,7 +1,7 @@
 // Global wave sync: who may pass, and that waves of a grid wait for each other through it.
 
 #include "engine.h"
-#include "vgpu/wave/global_wave_sync.h"
+#include "vgpu/state/global_wave_sync.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "random_forms.h"
 
 #include "vgpu/exec/row.h"
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <array>
 #include <cstring>

@@ -4,7 +4,7 @@
 // same in both; then a whole quantum runs under it. Otherwise the interpreter switches between instructions.
 #pragma once
 
-#include "vgpu/wave/wave.h"
+#include "vgpu/state/wave.h"
 
 #include <xmmintrin.h>
 

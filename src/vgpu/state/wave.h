@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vgpu/memory/address_space.h"
-#include "vgpu/wave/inst.h"
+#include "vgpu/state/inst.h"
 
 #include <cstdint>
 #include <cstring>
@@ -13,6 +13,7 @@ namespace luthier::vgpu {
 class CodeChunk;
 class CodeSnapshot;
 class Device;
+class GlobalWaveSync;
 class HostFpMode;
 class Workgroup;
 class WaveObserver;
@@ -135,6 +136,21 @@ struct alignas(64) Wave : WaveState {
   const Inst *earlyAccess(const Inst *inst, const std::string &what);
   /// Stops the dispatch because `inst` uses a register that the wave does not have (strict_resources.h).
   const Inst *missingRegister(const Inst *inst, const std::string &what);
+
+  // What handlers ask of the machine around the wave (wave/machine.cc).
+
+  GlobalWaveSync &gws() const;
+  /// The counter behind s_memrealtime.
+  static uint64_t clock();
+  /// s_sendmsg MSG_INTERRUPT.
+  void interrupt(uint32_t m0);
+  /// s_icache_inv.
+  void invalidateCode();
+  /// Whether its workgroup has other waves.
+  bool hasCompany() const;
+  /// Hardware registers HW_ID and GPR_ALLOC.
+  uint32_t hardwareId() const;
+  uint32_t gprAllocation() const;
 
   /// Where execution goes on after a jump to `pc`.
   const Inst *jump(uint64_t pc);

@@ -1,8 +1,8 @@
-#include "vgpu/device.h"
+#include "vgpu/wave/device.h"
 
 #include "vgpu/exec/modes.h"
+#include "vgpu/state/fp_mode.h"
 #include "vgpu/wave/code_cache.h"
-#include "vgpu/wave/fp_mode.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"

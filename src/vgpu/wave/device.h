@@ -6,8 +6,8 @@
 
 #include "isa/target.h"
 #include "vgpu/memory/address_space.h"
+#include "vgpu/state/global_wave_sync.h"
 #include "vgpu/wave/dispatch.h"
-#include "vgpu/wave/global_wave_sync.h"
 
 #include <cstdint>
 #include <functional>
