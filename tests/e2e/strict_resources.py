@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Usage: strict_resources.py LUTHIER RUN_OPTION ... -- APP [ARG ...]
 
-Runs APP under the virtual GPU as it is, and once more on the physical machine of the target, caches included
-(luthier run --strict-resources --strict-l1). Both must end in the same way and print the same, waves must have run so,
-and compiled code must find neither VCCZ nor the scalar cache stale.
+Runs APP under the virtual GPU as it is, and once more on the physical machine of the target (luthier run
+--strict-resources). Both must end in the same way and print the same, waves must have run so, and compiled code must
+find neither VCCZ nor the scalar cache stale.
 """
 import re
 import subprocess

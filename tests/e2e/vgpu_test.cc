@@ -218,12 +218,16 @@ TEST(VirtualGpu, DeadRegistersAreOverwritten) {
 }
 
 TEST(VirtualGpu, StrictResourcesSayWhatTheyDid) {
-  const Outcome outcome =
-      luthierRun({"--gpu", "gfx90a", "--strict-resources=3", "--strict-l1"}, {sampleProgram("vector_add"), "3000"});
-  EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
-  EXPECT_THAT(outcome.output,
-              ContainsRegex("luthier vgpu: strict resources, seed 3: [1-9][0-9]* waves; XNACK_MASK "
-                            "written [1-9][0-9]* times; stale: VCCZ at 0 branches, 0 dwords in caches"));
+  for (const bool xnack : {false, true}) {
+    setenv("HSA_XNACK", xnack ? "1" : "0", 1);
+    const Outcome outcome =
+        luthierRun({"--gpu", "gfx90a", "--strict-resources=3", "--strict-l1"}, {sampleProgram("vector_add"), "3000"});
+    unsetenv("HSA_XNACK");
+    EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
+    EXPECT_THAT(outcome.output, ContainsRegex("strict resources, seed 3: [1-9][0-9]* waves; XNACK_MASK written " +
+                                              std::string(xnack ? "[1-9][0-9]*" : "0") +
+                                              " times; stale: VCCZ at 0 branches, 0 dwords in caches"));
+  }
 }
 
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {

@@ -114,7 +114,7 @@ Gpu::Gpu(const isa::Target &target, const GpuOptions &options) {
                                      *scheduler_, nullptr);
   memory_ = std::make_unique<GpuMemory>(space_, device_->mask());
   device_->kernelName = [this](uint64_t descriptor) { return nameOf(descriptor); };
-  device_->madeForXnack = [this](uint64_t descriptor) {
+  device_->xnack = [this](uint64_t descriptor) {
     std::lock_guard lock(mutex_);
     const auto it = kernels_.find(descriptor);
     return it == kernels_.end() || it->second.xnack;

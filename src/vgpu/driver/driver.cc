@@ -122,7 +122,7 @@ Driver::Driver(const Topology &machine)
     device->strictWaits = strictWaits;
     device->poison = poison_;
     device->strictResources = strictResources_;
-    device->madeForXnack = [this](uint64_t kernelObject) { return code.madeForXnack(kernelObject); };
+    device->xnack = [this](uint64_t kernelObject) { return sharedMemory.xnack() && code.madeForXnack(kernelObject); };
     device->kernelName = [this](uint64_t kernelObject) { return code.kernelName(kernelObject); };
     device->onInterrupt = [this](uint32_t m0) {
       events->interrupt(m0);

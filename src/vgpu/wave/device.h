@@ -69,10 +69,9 @@ public:
   std::shared_ptr<const Poison> poison;
   std::shared_ptr<const StrictResources> strictResources;
 
-  /// Whether the kernel's code is made for accesses that the hardware repeats (xnack): such hardware writes XNACK_MASK.
-  /// Set once by whoever loads code objects; without, all code may be.
-  std::function<bool(uint64_t kernelObject)> madeForXnack;
-  bool mayRepeatAccesses(uint64_t kernelObject) const { return !madeForXnack || madeForXnack(kernelObject); }
+  /// Whether accesses of the kernel's code may be repeated (xnack): the hardware then writes XNACK_MASK. Set once by
+  /// whoever loads code objects; without, those of all code may be.
+  std::function<bool(uint64_t kernelObject)> xnack;
 
   /// Called for s_sendmsg MSG_INTERRUPT with M0's value; set once by the driver.
   std::function<void(uint32_t m0)> onInterrupt;

@@ -27,7 +27,8 @@ constexpr uint64_t kLdsStream = 1ull << 62, kScratchStream = 2ull << 62;
 
 StrictMachine::StrictMachine(const StrictResources &strict, const Dispatch &dispatch)
     : strict(strict), registers(descriptorAt(dispatch.launch().kernelObject), dispatch.device().target()),
-      xnack(registers.xnackMask && dispatch.device().mayRepeatAccesses(dispatch.launch().kernelObject)),
+      xnack(registers.xnackMask &&
+            (!dispatch.device().xnack || dispatch.device().xnack(dispatch.launch().kernelObject))),
       waveStart(dispatch.start()) {}
 
 void StrictMachine::start(std::span<uint8_t> lds, std::span<Wave *const> waves, uint64_t firstWave) const {

@@ -7,8 +7,10 @@
 //   VCCZ         is a bit that writes of VCC set. Before gfx10, writing one half of VCC leaves it as it was (LLVM,
 //                partialVCCWritesUpdateVCCZ, true from gfx10 on; so SIInsertWaitcnts restores it with s_mov_b64 vcc,
 //                vcc). Nobody knows of a write of EXEC that leaves EXECZ behind: EXECZ follows EXEC.
-//   XNACK_MASK   is the hardware's while accesses may be repeated: written at random points, in code whose object does
-//                not say xnack-
+//   XNACK_MASK   is the hardware's while accesses may be repeated: written at random points in code whose object does
+//                not say xnack-, if the process is in that mode (HSA_XNACK=1) or, without ROCr, always. (Clang 15 does
+//                not count XNACK_MASK for plain gfx90a, although it says that it reserves it, and gives these SGPRs to
+//                the kernel; Clang 19 counts it. Such a kernel fails on this machine in that mode, as on hardware.)
 //   residency    isa/occupancy.h decides how many workgroups a compute unit holds (dispatch.cc)
 //   scalar cache keeps what it has read (strict_caches.h)
 //

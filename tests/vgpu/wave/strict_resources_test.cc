@@ -129,7 +129,7 @@ TEST_F(Strict, TrapRegistersAreNotForKernels) {
 // The special SGPRs are the last of those allocated.
 
 TEST_F(Strict, SpecialRegistersAreTheLastOnes) {
-  engine_.device().madeForXnack = [](uint64_t) { return false; };
+  engine_.device().xnack = [](uint64_t) { return false; };
   ASSERT_TRUE(
       run("s_mov_b32 flat_scratch_lo, 1\ns_mov_b32 flat_scratch_hi, 2\ns_mov_b32 xnack_mask_lo, 3\n"
           "s_mov_b32 xnack_mask_hi, 4\ns_mov_b64 vcc, 5\n" +
@@ -145,7 +145,7 @@ TEST_F(Strict, SpecialRegistersAreTheLastOnes) {
 }
 
 TEST_F(Strict, WithAllSgprsNothingIsShared) {
-  engine_.device().madeForXnack = [](uint64_t) { return false; };
+  engine_.device().xnack = [](uint64_t) { return false; };
   ASSERT_TRUE(run("s_mov_b32 s100, 1\ns_mov_b32 s101, 2\ns_mov_b64 vcc, 5\ns_mov_b64 flat_scratch, 6\n" +
                       store({"s100", "s101", "vcc_lo", "flat_scratch_lo"}) + "s_endpgm",
                   registers(112, 8, 8)));
@@ -289,7 +289,7 @@ TEST_F(Strict, WhatSetsVccz) {
 
 TEST_F(Strict, HardwareWritesXnackMask) {
   for (const bool off : {false, true}) {
-    engine_.device().madeForXnack = [=](uint64_t) { return !off; };
+    engine_.device().xnack = [=](uint64_t) { return !off; };
     std::string nops;
     for (unsigned n = 0; n < 200; ++n)
       nops += "s_nop 0\n";
