@@ -76,6 +76,7 @@ constexpr Target kGfx803 = {
     .ldsLimitInM0 = true,
     .imageAddressByResource = true,
     .bufferResource = BufferResource::Gfx8,
+    .matrixUnit = nullptr,
     .waitFields = &kWaitFieldsGfx8,
     .storeCounter = false,
     .imagesInOrder = true,
@@ -105,6 +106,7 @@ constexpr Target kGfx906 = with(kGfx900, "gfx906", {9, 0, 6}, 0x2f, [](Target &t
 
 constexpr Target kGfx908 = with(kGfx906, "gfx908", {9, 0, 8}, 0x30, [](Target &t) {
   t.accVgprs = 256;
+  t.matrixUnit = &kMatrixUnitGfx908;
   t.hazards = HazardSet::Gfx908;
 });
 
@@ -120,6 +122,7 @@ constexpr Target kGfx90a = with(kGfx908, "gfx90a", {9, 0, 10}, 0x3f, [](Target &
   t.packedWorkitemIds = true;
   t.rsrc3Reserved = ~(0x3fu | 1u << 16); // ACCUM_OFFSET and TG_SPLIT
   t.fetchedAheadBytes = 16 * 64;
+  t.matrixUnit = &kMatrixUnitGfx90a;
   t.hazards = HazardSet::Gfx90a;
   t.sdmaVersion = 44;
   t.copyCountBits = 30;
@@ -128,6 +131,7 @@ constexpr Target kGfx90a = with(kGfx908, "gfx90a", {9, 0, 10}, 0x3f, [](Target &
 constexpr Target kGfx940 = with(kGfx90a, "gfx940", {9, 4, 0}, 0x40, [](Target &t) {
   t.virtualGpu = false;
   t.flatScratch = FlatScratch::Architected;
+  t.matrixUnit = &kMatrixUnitGfx942;
   t.hazards = HazardSet::Gfx940;
 });
 

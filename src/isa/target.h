@@ -4,6 +4,7 @@
 // (tests/isa/no_target_conditionals.py). A new target is a row: an older one's, and what is different.
 #pragma once
 
+#include "isa/matrix.h"
 #include "isa/waitcnt.h"
 #include "support/result.h"
 
@@ -96,6 +97,7 @@ struct Target {
   bool ldsLimitInM0;           ///< LDS instructions read M0
   bool imageAddressByResource; ///< the resource decides how many registers an image's address has
   BufferResource bufferResource;
+  const MatrixUnit *matrixUnit; ///< how its matrix instructions add up; null where it has none, or nobody knows
 
   // Counters of outstanding operations, and hazards
   const WaitFields *waitFields; ///< s_waitcnt's; null where its layout is not known

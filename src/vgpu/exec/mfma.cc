@@ -11,11 +11,12 @@
 //
 // EXEC is ignored. CBSZ and ABID let a block of A serve a group of blocks, BLGP rearranges the lanes of B.
 //
-// Arithmetic. Documented: f32 follows MODE's denormals, f16 and bf16 flush denormals in and out, f64 rounds to nearest
-// and keeps denormals whatever MODE says, results are rounded in the format of D, "using FMA". Not documented, and
-// chosen here: every element is a chain of fused multiply-adds that starts with C and takes k in ascending order, and
-// f32 results round as MODE says for f32. Products of f16 and bf16 values are exact in f32. Integers wrap around.
+// Arithmetic. How products are added up is the target's (isa/matrix.h, engines in matrix.h). Documented: f32 follows
+// MODE's denormals, f64 rounds to nearest and keeps denormals whatever MODE says, f16 and bf16 of gfx90a flush them,
+// integers wrap around. Not documented, and chosen here: f32 results round as MODE says for f32, those of f16 and bf16
+// to nearest whatever MODE says.
 
+#include "vgpu/exec/matrix.h"
 #include "vgpu/exec/packed.h"
 #include "vgpu/exec/tables.h"
 
@@ -23,47 +24,49 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 namespace {
 
+using isa::MatrixArithmetic;
+using isa::MatrixFormat;
+using isa::MatrixSum;
+
 /// How the elements of A and B sit in the registers of a lane, and what they are in the computation.
 struct InputF32 {
   using Value = f32;
+  static constexpr MatrixFormat kFormat = MatrixFormat::F32;
   static constexpr unsigned kPack = 1, kBits = 32;
   [[gnu::always_inline]] static f32 value(u32 x) { return bits<f32>(x); }
 };
 struct InputF16 {
   using Value = f32;
-  static constexpr unsigned kPack = 4, kBits = 16;
-  [[gnu::always_inline]] static f32 value(u32 x) { return static_cast<f32>(flushed(bits<f16>(static_cast<u16>(x)))); }
+  static constexpr MatrixFormat kFormat = MatrixFormat::F16;
+  static constexpr unsigned kPack = 4, kBits = 16, kExactBlock = 4;
+  static constexpr i32 kLeastExponent = -14;
+  static constexpr f32 kLeastNormal = 0x1p-14f;
+  [[gnu::always_inline]] static f32 value(u32 x) { return static_cast<f32>(bits<f16>(static_cast<u16>(x))); }
 };
 /// The first bf16 instructions have two values to a lane, the _1k ones four.
 template <unsigned Pack> struct InputBf16 {
   using Value = f32;
-  static constexpr unsigned kPack = Pack, kBits = 16;
+  static constexpr MatrixFormat kFormat = Pack == 2 ? MatrixFormat::Bf16 : MatrixFormat::Bf16x4;
+  static constexpr unsigned kPack = Pack, kBits = 16, kExactBlock = 2;
+  static constexpr i32 kLeastExponent = -126;
+  static constexpr f32 kLeastNormal = 0x1p-126f;
   [[gnu::always_inline]] static f32 value(u32 x) { return bits<f32>(x << 16); }
 };
 struct InputI8 {
   using Value = u32; // sums wrap around
+  static constexpr MatrixFormat kFormat = MatrixFormat::I8;
   static constexpr unsigned kPack = 4, kBits = 8;
   [[gnu::always_inline]] static u32 value(u32 x) { return static_cast<u32>(static_cast<i8>(x)); }
 };
 struct InputF64 {
   using Value = f64;
+  static constexpr MatrixFormat kFormat = MatrixFormat::F64;
 };
 
 /// A row of B or D. Written as a vector: left to itself, the compiler vectorises over k or not at all.
 template <class Value, unsigned Columns> struct RowOf {
-  typedef Value type __attribute__((vector_size(Columns * sizeof(Value))));
+  typedef Value type __attribute__((ext_vector_type(Columns)));
 };
-
-/// sum += a * b, fused. By reference: vectors have no ABI that all CPU levels share.
-template <class Vector, class Value>
-[[gnu::always_inline]] inline void multiplyAdd(Vector &sum, Value a, const Value *b) {
-  Vector row;
-  memcpy(&row, b, sizeof row);
-  if constexpr (std::is_same_v<Value, u32>)
-    sum += a * row;
-  else
-    sum = __builtin_elementwise_fma(Vector{} + a, row, sum);
-}
 
 /// The modifier fields, as the decoder leaves them in `Inst::control`.
 struct Modifiers {
@@ -103,6 +106,46 @@ bool validOperands(const Inst &i) {
          (i.srcKind[2] == SrcKind::Vgpr || i.srcKind[2] == SrcKind::Constant);
 }
 
+/// Adds up one element of k after the other.
+struct OneByOne {
+  static constexpr unsigned kLength = 1;
+  static constexpr bool kFlushes = false;
+  template <class Input, unsigned, class Vector, class Value>
+  [[gnu::always_inline]] static void add(Vector &sum, const Value *a, const Value *const *b) {
+    multiplyAdd(sum, a[0], b[0]);
+  }
+};
+template <unsigned Length, bool Flushes> struct Pairwise {
+  static constexpr unsigned kLength = Length;
+  static constexpr bool kFlushes = Flushes;
+  template <class Input, unsigned, class Vector>
+  [[gnu::always_inline]] static void add(Vector &sum, const f32 *a, const f32 *const *b) {
+    addPairwise<Length>(sum, a, b);
+  }
+};
+template <unsigned Length> struct Exact {
+  static constexpr unsigned kLength = Length;
+  static constexpr bool kFlushes = false;
+  template <class Input, unsigned Columns, class Vector>
+  [[gnu::always_inline]] static void add(Vector &sum, const f32 *a, const f32 *const *b) {
+    f32 row[Columns];
+    memcpy(row, &sum, sizeof row);
+    addExactBlock<Length>(row, a, b, Columns);
+    memcpy(&sum, row, sizeof row);
+  }
+};
+template <unsigned Length> struct Truncated {
+  static constexpr unsigned kLength = Length;
+  static constexpr bool kFlushes = false;
+  template <class Input, unsigned Columns, class Vector>
+  [[gnu::always_inline]] static void add(Vector &sum, const f32 *a, const f32 *const *b) {
+    f32 row[Columns];
+    memcpy(row, &sum, sizeof row);
+    addTruncatedBlock<Length>(row, a, b, Columns, Input::kLeastExponent);
+    memcpy(&sum, row, sizeof row);
+  }
+};
+
 /// M, N, K and blocks as in the mnemonics; `Columns` is their N.
 template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks> struct Mfma {
   using Value = typename Input::Value;
@@ -113,11 +156,16 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
   static_assert(M * kGroups * Blocks == N && M == Columns);
 
   /// The elements of all lanes' registers, apart.
-  [[gnu::always_inline]] static void unpack(const u32 (*v)[kMaxLanes], Value (*out)[N]) {
+  template <bool Flushes> [[gnu::always_inline]] static void unpack(const u32 (*v)[kMaxLanes], Value (*out)[N]) {
     for (unsigned element = 0; element < Input::kPack; ++element) {
       const unsigned bit = element * Input::kBits;
-      for (unsigned lane = 0; lane < N; ++lane)
-        out[element][lane] = Input::value(v[bit / 32][lane] >> (bit % 32));
+      for (unsigned lane = 0; lane < N; ++lane) {
+        const Value x = Input::value(v[bit / 32][lane] >> (bit % 32));
+        if constexpr (Flushes)
+          out[element][lane] = flushedToPlus(x, Input::kLeastNormal);
+        else
+          out[element][lane] = x;
+      }
     }
   }
 
@@ -128,10 +176,31 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
     const unsigned sharing = 1u << modifiers.cbsz; // blocks that one block of A serves
     if (sharing > Blocks || (modifiers.cbsz && modifiers.abid >= sharing))
       return w.illegal(i, "has a CBSZ or ABID that its blocks do not allow");
+    return Input::kBits == 16 ? byRule(w, i) : run<OneByOne>(w, i);
+  }
 
+  /// The engine that the target's rule asks for.
+  static const Inst *byRule(Wave &w, const Inst *i) {
+    if constexpr (Input::kBits == 16) {
+      const auto rule = MatrixArithmetic::unpacked(i->imm);
+      const unsigned length = rule.block < K ? rule.block : K;
+      HostMode mode(rule.flushes ? HostMode::kNearest | HostMode::kFlush : HostMode::kNearest);
+      if (rule.sum == MatrixSum::Pairwise && rule.flushes && length == Input::kPack)
+        return run<Pairwise<Input::kPack, true>>(w, i);
+      if (rule.sum == MatrixSum::ExactBlock && length == Input::kExactBlock)
+        return run<Exact<Input::kExactBlock>>(w, i);
+      if (rule.sum == MatrixSum::TruncatedBlock && length == (K < 8 ? K : 8))
+        return run<Truncated<(K < 8 ? K : 8)>>(w, i);
+    }
+    return w.illegal(i, "is added up in a way that the virtual GPU does not have");
+  }
+
+  template <class Engine> [[gnu::always_inline]] static const Inst *run(Wave &w, const Inst *i) {
+    const Modifiers modifiers(i->control);
+    const unsigned sharing = 1u << modifiers.cbsz;
     Value a[Input::kPack][N], b[Input::kPack][N];
-    unpack(&w.v[i->src[0].reg], a);
-    unpack(&w.v[i->src[1].reg], b);
+    unpack<Engine::kFlushes>(&w.v[i->src[0].reg], a);
+    unpack<Engine::kFlushes>(&w.v[i->src[1].reg], b);
     if (modifiers.blgp) [[unlikely]] {
       Value straight[Input::kPack][N];
       memcpy(straight, b, sizeof b);
@@ -150,20 +219,27 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
         const unsigned lane = Columns * (kBlocksInLanes ? block : row / 4 % kRowGroups);
         Vector sum;
         memcpy(&sum, c.lanes + reg * c.stride + lane, sizeof sum);
-        for (unsigned k = 0; k < K; ++k) {
-          const unsigned group = k / Input::kPack, element = k % Input::kPack;
-          multiplyAdd(sum, a[element][M * (group + kGroups * blockOfA) + row],
-                      &b[element][Columns * (group + kGroups * block)]);
+        if constexpr (Engine::kFlushes) {
+          typedef u32 Raw __attribute__((vector_size(sizeof(Vector))));
+          Raw raw;
+          memcpy(&raw, &sum, sizeof raw);
+          raw &= Raw((raw & 0x7fffffff) >= kMinNormal<f32>); // subnormals as +0
+          memcpy(&sum, &raw, sizeof raw);
+        }
+        for (unsigned first = 0; first < K; first += Engine::kLength) {
+          Value factors[Engine::kLength];
+          const Value *rows[Engine::kLength];
+          for (unsigned n = 0; n < Engine::kLength; ++n) {
+            const unsigned group = (first + n) / Input::kPack, element = (first + n) % Input::kPack;
+            factors[n] = a[element][M * (group + kGroups * blockOfA) + row];
+            rows[n] = &b[element][Columns * (group + kGroups * block)];
+          }
+          Engine::template add<Input, Columns>(sum, factors, rows);
         }
         memcpy(w.v[i->dst + reg] + lane, &sum, sizeof sum);
       }
     }
     return i->next();
-  }
-
-  static const Inst *flushing(Wave &w, const Inst *i) {
-    HostMode mode((__builtin_ia32_stmxcsr() & ~0x3fu) | HostMode::kFlush);
-    return handler(w, i);
   }
 };
 
@@ -212,11 +288,9 @@ const Inst *v_accvgpr_move(Wave &w, const Inst *i) {
 
 template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks>
 constexpr Row mfma(std::string_view mnemonic, Type type) {
-  return raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::handler, type, Type::U32, Type::U32, type);
-}
-template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks>
-constexpr Row mfmaFlushing(std::string_view mnemonic) {
-  return raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::flushing, Type::F32, Type::U32, Type::U32, Type::F32);
+  Row row = raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::handler, type, Type::U32, Type::U32, type);
+  row.matrix = Input::kFormat;
+  return row;
 }
 
 constexpr Row kRows[] = {
@@ -229,23 +303,23 @@ constexpr Row kRows[] = {
     mfma<InputF32, 32, 32, 2, 1>("v_mfma_f32_32x32x2f32", Type::F32),
     mfma<InputF32, 16, 16, 4, 1>("v_mfma_f32_16x16x4f32", Type::F32),
 
-    mfmaFlushing<InputF16, 32, 32, 4, 2>("v_mfma_f32_32x32x4f16"),
-    mfmaFlushing<InputF16, 16, 16, 4, 4>("v_mfma_f32_16x16x4f16"),
-    mfmaFlushing<InputF16, 4, 4, 4, 16>("v_mfma_f32_4x4x4f16"),
-    mfmaFlushing<InputF16, 32, 32, 8, 1>("v_mfma_f32_32x32x8f16"),
-    mfmaFlushing<InputF16, 16, 16, 16, 1>("v_mfma_f32_16x16x16f16"),
+    mfma<InputF16, 32, 32, 4, 2>("v_mfma_f32_32x32x4f16", Type::F32),
+    mfma<InputF16, 16, 16, 4, 4>("v_mfma_f32_16x16x4f16", Type::F32),
+    mfma<InputF16, 4, 4, 4, 16>("v_mfma_f32_4x4x4f16", Type::F32),
+    mfma<InputF16, 32, 32, 8, 1>("v_mfma_f32_32x32x8f16", Type::F32),
+    mfma<InputF16, 16, 16, 16, 1>("v_mfma_f32_16x16x16f16", Type::F32),
 
-    mfmaFlushing<InputBf16<2>, 32, 32, 2, 2>("v_mfma_f32_32x32x2bf16"),
-    mfmaFlushing<InputBf16<2>, 16, 16, 2, 4>("v_mfma_f32_16x16x2bf16"),
-    mfmaFlushing<InputBf16<2>, 4, 4, 2, 16>("v_mfma_f32_4x4x2bf16"),
-    mfmaFlushing<InputBf16<2>, 32, 32, 4, 1>("v_mfma_f32_32x32x4bf16"),
-    mfmaFlushing<InputBf16<2>, 16, 16, 8, 1>("v_mfma_f32_16x16x8bf16"),
+    mfma<InputBf16<2>, 32, 32, 2, 2>("v_mfma_f32_32x32x2bf16", Type::F32),
+    mfma<InputBf16<2>, 16, 16, 2, 4>("v_mfma_f32_16x16x2bf16", Type::F32),
+    mfma<InputBf16<2>, 4, 4, 2, 16>("v_mfma_f32_4x4x2bf16", Type::F32),
+    mfma<InputBf16<2>, 32, 32, 4, 1>("v_mfma_f32_32x32x4bf16", Type::F32),
+    mfma<InputBf16<2>, 16, 16, 8, 1>("v_mfma_f32_16x16x8bf16", Type::F32),
 
-    mfmaFlushing<InputBf16<4>, 32, 32, 4, 2>("v_mfma_f32_32x32x4bf16_1k"),
-    mfmaFlushing<InputBf16<4>, 16, 16, 4, 4>("v_mfma_f32_16x16x4bf16_1k"),
-    mfmaFlushing<InputBf16<4>, 4, 4, 4, 16>("v_mfma_f32_4x4x4bf16_1k"),
-    mfmaFlushing<InputBf16<4>, 32, 32, 8, 1>("v_mfma_f32_32x32x8bf16_1k"),
-    mfmaFlushing<InputBf16<4>, 16, 16, 16, 1>("v_mfma_f32_16x16x16bf16_1k"),
+    mfma<InputBf16<4>, 32, 32, 4, 2>("v_mfma_f32_32x32x4bf16_1k", Type::F32),
+    mfma<InputBf16<4>, 16, 16, 4, 4>("v_mfma_f32_16x16x4bf16_1k", Type::F32),
+    mfma<InputBf16<4>, 4, 4, 4, 16>("v_mfma_f32_4x4x4bf16_1k", Type::F32),
+    mfma<InputBf16<4>, 32, 32, 8, 1>("v_mfma_f32_32x32x8bf16_1k", Type::F32),
+    mfma<InputBf16<4>, 16, 16, 16, 1>("v_mfma_f32_16x16x16bf16_1k", Type::F32),
 
     mfma<InputI8, 32, 32, 4, 2>("v_mfma_i32_32x32x4i8", Type::I32),
     mfma<InputI8, 16, 16, 4, 4>("v_mfma_i32_16x16x4i8", Type::I32),

@@ -6,6 +6,7 @@
 // shortest encoding (v_add_f32 in vop2.cc, although VOP3 can encode it too).
 #pragma once
 
+#include "isa/matrix.h"
 #include "vgpu/state/inst.h"
 
 #include <cstdint>
@@ -61,6 +62,9 @@ struct Row {
   const Handler *threaded = nullptr;
   const Fusion *fusion = nullptr; ///< with what may follow
   Attempt attempt = nullptr;      ///< only in the bitcode for the translator; null where it has none
+  /// Of matrix instructions. The target says how such inputs are added up (isa/matrix.h), and the decoder leaves that
+  /// in `Inst::imm`.
+  isa::MatrixFormat matrix = isa::MatrixFormat::None;
 };
 
 /// Whether this is being compiled to the bitcode that the translator reads. There, rows have attempts.

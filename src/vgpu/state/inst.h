@@ -96,7 +96,7 @@ struct alignas(64) Inst {
   uint16_t dst;    ///< VALU and memory: index into Wave::v. SALU: index into Wave::s
   uint16_t sdst;   ///< VALU: index into Wave::s of a lane mask result. memory: see the decoder
   uint16_t opcode; ///< index of the mnemonic in the instruction table; what statistics count by
-  int32_t imm;     ///< SIMM16, branch distance in dwords, memory offset, or SMEM offset
+  int32_t imm;     ///< SIMM16, branch distance in dwords, memory or SMEM offset; matrices: MatrixArithmetic::packed
   union {
     uint32_t control; ///< VOP3P-MAI: CBSZ, ABID << 4, BLGP << 8
     SdwaControl sdwa;

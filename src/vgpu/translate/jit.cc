@@ -273,7 +273,7 @@ private:
       return true;
     };
     for (User *user : address.users()) {
-      if (isa<LoadInst>(user))
+      if (llvm::isa<LoadInst>(user))
         continue;
       if (auto *store = dyn_cast<StoreInst>(user)) {
         if (store->getPointerOperand() != &address ||

@@ -411,6 +411,12 @@ void Decoder::fillAlu(Inst &out, const Row &row, const EncodedInstr &in) {
     out.srcKind[2] = SrcKind::Vgpr;
     out.src[2].reg = out.dst;
   }
+  if (row.matrix != isa::MatrixFormat::None) {
+    const auto rule = target_.matrixUnit ? target_.matrixUnit->of(row.matrix) : isa::MatrixArithmetic{};
+    if (rule.sum == isa::MatrixSum::Unknown)
+      out.fn = notImplemented;
+    out.imm = rule.packed();
+  }
 }
 
 /// Memory instructions: src[0] is the address, src[1] and src[2] are data. `sdst` is the scalar offset of SMEM, the

@@ -126,7 +126,9 @@ struct ExecTest::Snapshot {
   std::vector<std::vector<uint8_t>> buffers;
 };
 
-ExecTest::ExecTest(std::string_view target) : target_(targetNamed(target)), file_(std::make_unique<VectorFile>()) {
+ExecTest::ExecTest(std::string_view target) : ExecTest(targetNamed(target)) {}
+
+ExecTest::ExecTest(const isa::Target &target) : target_(target), file_(std::make_unique<VectorFile>()) {
   for (unsigned reg = 0; reg < std::size(file_->v); ++reg)
     setVector(reg, kPoison);
   std::fill_n(s_, kFlatScratch, kPoison);

@@ -86,6 +86,8 @@ inline constexpr uint32_t kEdgesU32[] = {
 class ExecTest {
 public:
   explicit ExecTest(std::string_view target = "gfx90a");
+  /// A target that there is no GPU of; it must live as long as the process.
+  explicit ExecTest(const isa::Target &target);
   ~ExecTest();
   ExecTest(const ExecTest &) = delete;
   ExecTest &operator=(const ExecTest &) = delete;
