@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the kernels and the most executed opcodes of a file that `luthier run --stats FILE` wrote."""
+"""Prints the kernels, the most executed opcodes and those that are not exact, of a file that `luthier run --stats FILE` wrote."""
 
 import argparse
 import collections
@@ -21,11 +21,14 @@ def main():
     kernels = collections.Counter()
     waves = collections.Counter()
     lanes = collections.Counter()
+    inexact = collections.defaultdict(dict)  # kernel: {opcode: fidelity}
     for dispatch in dispatches:
         kernels[dispatch["kernel"]] += 1
         for opcode, count in dispatch["opcodes"].items():
             waves[opcode] += count["wave_instructions"]
             lanes[opcode] += count["lane_instructions"]
+        if dispatch.get("not_exact"):
+            inexact[dispatch["kernel"]].update(dispatch["not_exact"])
 
     print(f"{'kernel':<56} {'dispatches':>10}")
     for kernel, count in kernels.most_common():
@@ -34,6 +37,9 @@ def main():
     for opcode, count in waves.most_common(options.n):
         print(f"{opcode:<30} {count:>18,} {lanes[opcode]:>18,}")
     print(f"{'all ' + str(len(waves)) + ' opcodes':<30} {waves.total():>18,} {lanes.total():>18,}")
+    print("\nnot exact (luthier isa fidelity says why):" if inexact else "\nall executed instructions are exact")
+    for kernel, opcodes in inexact.items():
+        print(f"  {kernel}: " + ", ".join(f"{opcode} ({opcodes[opcode]})" for opcode in sorted(opcodes)))
 
 
 if __name__ == "__main__":

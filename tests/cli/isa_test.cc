@@ -1,4 +1,7 @@
-// `luthier isa coverage` from outside: what it prints, and how it ends.
+// `luthier isa coverage` and `luthier isa fidelity` from outside: what they print, and how they end.
+
+#include <map>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -51,6 +54,46 @@ TEST(IsaCoverage, ExplainsItself) {
   const Outcome help = runLuthier("isa coverage --help");
   EXPECT_EQ(help.exitCode, 0);
   EXPECT_THAT(help.output, AllOf(HasSubstr("TARGET"), HasSubstr("--json")));
+}
+
+TEST(IsaFidelity, PrintsEveryOpcodeWithTheReason) {
+  const Outcome outcome = runLuthier("isa fidelity gfx90a");
+  EXPECT_EQ(outcome.exitCode, 0);
+  EXPECT_THAT(outcome.output,
+              testing::MatchesRegex(
+                  "gfx90a: [0-9]+ opcodes: [0-9]+ exact, [0-9]+ documented, [0-9]+ chosen, [0-9]+ refused\n(.|\n)*"));
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("\nexact ("), HasSubstr("  v_add_f32"), HasSubstr("v_exp_f32"),
+                                    HasSubstr("\nrefused ("), HasSubstr("image_sample")));
+}
+
+TEST(IsaFidelity, PrintsJson) {
+  const Outcome outcome = runLuthier("isa fidelity --json gfx90a");
+  EXPECT_EQ(outcome.exitCode, 0);
+  const auto json = nlohmann::json::parse(outcome.output, nullptr, false);
+  ASSERT_FALSE(json.is_discarded()) << outcome.output;
+  EXPECT_EQ(json["target"], "gfx90a");
+  std::map<std::string, size_t> counts;
+  for (const auto &[mnemonic, opcode] : json["opcodes"].items()) {
+    const std::string fidelity = opcode["fidelity"];
+    ++counts[fidelity];
+    EXPECT_EQ(opcode.contains("reason"), fidelity != "exact") << mnemonic;
+  }
+  for (const char *fidelity : {"exact", "documented", "chosen", "refused"})
+    EXPECT_EQ(json[fidelity], counts[fidelity]) << fidelity;
+  EXPECT_EQ(json["opcodes"]["v_add_f32"]["fidelity"], "exact");
+  EXPECT_EQ(json["opcodes"]["v_rcp_f32"]["fidelity"], "documented");
+  EXPECT_EQ(json["opcodes"]["s_memtime"]["fidelity"], "chosen");
+  EXPECT_EQ(json["opcodes"]["image_load"]["fidelity"], "refused");
+}
+
+TEST(IsaFidelity, RefusesAndExplains) {
+  EXPECT_EQ(runLuthier("isa fidelity gfx123").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa fidelity gfx1030").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa fidelity").exitCode, 2);
+  EXPECT_THAT(runLuthier("isa --help").output, HasSubstr("fidelity"));
+  const Outcome help = runLuthier("isa fidelity --help");
+  EXPECT_EQ(help.exitCode, 0);
+  EXPECT_THAT(help.output, AllOf(HasSubstr("TARGET"), HasSubstr("--json"), HasSubstr("chosen")));
 }
 
 } // namespace

@@ -92,4 +92,9 @@ struct BufferLanes {
   return w.addresses;
 }
 
+/// A row of an instruction that takes a resource.
+constexpr Row ofBuffer(std::string_view mnemonic, Handler handler) {
+  return memory(mnemonic, handler).documented(why::kBufferRange);
+}
+
 } // namespace luthier::vgpu::LUTHIER_VGPU_LEVEL

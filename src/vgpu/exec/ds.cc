@@ -416,6 +416,10 @@ const Inst *dsNop(Wave &, const Inst *i) { return i->next(); }
   memory("ds_" NAME "_" TYPE, dsAtomic<__VA_ARGS__, false>),                                                           \
       memory("ds_" NAME "_rtn_" TYPE, dsAtomic<__VA_ARGS__, true>)
 
+#define MISPRINTED(NAME, TYPE, ...)                                                                                    \
+  memory("ds_" NAME "_" TYPE, dsAtomic<__VA_ARGS__, false>).documented(why::kMisprint),                                \
+      memory("ds_" NAME "_rtn_" TYPE, dsAtomic<__VA_ARGS__, true>).documented(why::kMisprint)
+
 constexpr Row kRows[] = {
     memory("ds_read_b32", dsRead<Data::B32>),
     memory("ds_read_b64", dsRead<Data::B64>),
@@ -473,40 +477,41 @@ constexpr Row kRows[] = {
     ATOMIC("rsub", "u64", atomic::rsub<u64>),
     ATOMIC("inc", "u64", atomic::inc<u64>),
     ATOMIC("dec", "u64", atomic::dec<u64>),
-    ATOMIC("min", "i64", atomic::smin<u64>), // "-=" in the manual's pseudo-code of these four is a misprint
-    ATOMIC("max", "i64", atomic::smax<u64>),
-    ATOMIC("min", "u64", atomic::umin<u64>),
-    ATOMIC("max", "u64", atomic::umax<u64>),
+    MISPRINTED("min", "i64", atomic::smin<u64>), // "-=" in the pseudo-code of these four
+    MISPRINTED("max", "i64", atomic::smax<u64>),
+    MISPRINTED("min", "u64", atomic::umin<u64>),
+    MISPRINTED("max", "u64", atomic::umax<u64>),
     ATOMIC("and", "b64", atomic::and_<u64>),
     ATOMIC("or", "b64", atomic::or_<u64>),
     ATOMIC("xor", "b64", atomic::xor_<u64>),
     ATOMIC("mskor", "b64", atomic::mskor<u64>),
     ATOMIC("cmpst", "b64", atomic::cmpst<u64>),
     memory("ds_wrxchg_rtn_b64", dsAtomic<atomic::swap<u64>, true>),
-    memory("ds_condxchg32_rtn_b64", dsAtomic<atomic::condxchg32, true>),
+    memory("ds_condxchg32_rtn_b64", dsAtomic<atomic::condxchg32, true>)
+        .documented("this manual does not describe it; as the RDNA3 manual's pseudo-code has it"),
 
-    memory("ds_add_f32", dsAtomic<atomic::fadd<f32>, false, AtomicFp::ModeF32>),
-    memory("ds_add_rtn_f32", dsAtomic<atomic::fadd<f32>, true, AtomicFp::ModeF32>),
-    memory("ds_add_f64", dsAtomic<atomic::fadd<f64>, false, AtomicFp::Keep>),
-    memory("ds_add_rtn_f64", dsAtomic<atomic::fadd<f64>, true, AtomicFp::Keep>),
+    memory("ds_add_f32", dsAtomic<atomic::fadd<f32>, false, AtomicFp::ModeF32>).documented(why::kSumOrder),
+    memory("ds_add_rtn_f32", dsAtomic<atomic::fadd<f32>, true, AtomicFp::ModeF32>).documented(why::kSumOrder),
+    memory("ds_add_f64", dsAtomic<atomic::fadd<f64>, false, AtomicFp::Keep>).documented(why::kSumOrder),
+    memory("ds_add_rtn_f64", dsAtomic<atomic::fadd<f64>, true, AtomicFp::Keep>).documented(why::kSumOrder),
     // The manual compares DATA2 and stores DATA; LLVM knows one data operand, which is both.
-    memory("ds_min_f32", dsMinMax<f32, false, false>),
-    memory("ds_min_rtn_f32", dsMinMax<f32, false, true>),
-    memory("ds_max_f32", dsMinMax<f32, true, false>),
-    memory("ds_max_rtn_f32", dsMinMax<f32, true, true>),
-    memory("ds_min_f64", dsMinMax<f64, false, false>),
-    memory("ds_min_rtn_f64", dsMinMax<f64, false, true>),
-    memory("ds_max_f64", dsMinMax<f64, true, false>),
-    memory("ds_max_rtn_f64", dsMinMax<f64, true, true>),
+    memory("ds_min_f32", dsMinMax<f32, false, false>).chosen(why::kOneDataOperand),
+    memory("ds_min_rtn_f32", dsMinMax<f32, false, true>).chosen(why::kOneDataOperand),
+    memory("ds_max_f32", dsMinMax<f32, true, false>).chosen(why::kOneDataOperand),
+    memory("ds_max_rtn_f32", dsMinMax<f32, true, true>).chosen(why::kOneDataOperand),
+    memory("ds_min_f64", dsMinMax<f64, false, false>).chosen(why::kOneDataOperand),
+    memory("ds_min_rtn_f64", dsMinMax<f64, false, true>).chosen(why::kOneDataOperand),
+    memory("ds_max_f64", dsMinMax<f64, true, false>).chosen(why::kOneDataOperand),
+    memory("ds_max_rtn_f64", dsMinMax<f64, true, true>).chosen(why::kOneDataOperand),
     memory("ds_cmpst_f32", dsCompareStore<f32, false>),
     memory("ds_cmpst_rtn_f32", dsCompareStore<f32, true>),
     memory("ds_cmpst_f64", dsCompareStore<f64, false>),
     memory("ds_cmpst_rtn_f64", dsCompareStore<f64, true>),
 
-    memory("ds_append", dsAppendConsume<true>),
-    memory("ds_consume", dsAppendConsume<false>),
-    memory("ds_read_addtid_b32", dsAddTid<false>),
-    memory("ds_write_addtid_b32", dsAddTid<true>),
+    memory("ds_append", dsAppendConsume<true>).documented("only the low half of M0 counts, as LLVM sets it up"),
+    memory("ds_consume", dsAppendConsume<false>).documented("only the low half of M0 counts, as LLVM sets it up"),
+    memory("ds_read_addtid_b32", dsAddTid<false>).documented("only the low half of M0 counts, as LLVM sets it up"),
+    memory("ds_write_addtid_b32", dsAddTid<true>).documented("only the low half of M0 counts, as LLVM sets it up"),
     memory("ds_permute_b32", dsPermute),
     memory("ds_bpermute_b32", dsBpermute),
     memory("ds_swizzle_b32", dsSwizzle),

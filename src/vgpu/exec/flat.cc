@@ -359,11 +359,14 @@ constexpr Row kRows[] = {
     STORE("dwordx4", Data::B128),
     INTEGER_ATOMICS(ATOMIC),
     // L2 always flushes f32 denormals and never those of f64 and f16 (manual, table 43).
-    ATOMIC("add_f64", atomic::fadd<f64>, AtomicFp::Keep),
+    memory("flat_atomic_add_f64", flatAtomic<atomic::fadd<f64>, AtomicFp::Keep>).documented(why::kSumOrder),
+    memory("global_atomic_add_f64", globalAtomic<atomic::fadd<f64>, AtomicFp::Keep>).documented(why::kSumOrder),
+    memory("global_atomic_add_f32", globalAtomic<atomic::fadd<f32>, AtomicFp::Flush>).documented(why::kSumOrder),
+    memory("global_atomic_pk_add_f16", globalAtomic<atomic::pkAddF16, AtomicFp::Keep>).documented(why::kSumOrder),
     ATOMIC("min_f64", atomic::fmin<f64>),
-    ATOMIC("max_f64", atomic::fmax<f64>), // the manual's pseudo-code repeats that of min; MUBUF's is right
-    memory("global_atomic_add_f32", globalAtomic<atomic::fadd<f32>, AtomicFp::Flush>),
-    memory("global_atomic_pk_add_f16", globalAtomic<atomic::pkAddF16, AtomicFp::Keep>),
+    // The manual's pseudo-code repeats that of min; MUBUF's is right.
+    memory("flat_atomic_max_f64", flatAtomic<atomic::fmax<f64>>).documented(why::kMisprint),
+    memory("global_atomic_max_f64", globalAtomic<atomic::fmax<f64>>).documented(why::kMisprint),
 };
 
 } // namespace

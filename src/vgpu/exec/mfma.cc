@@ -290,7 +290,7 @@ template <class Input, unsigned M, unsigned Columns, unsigned K, unsigned Blocks
 constexpr Row mfma(std::string_view mnemonic, Type type) {
   Row row = raw(mnemonic, Mfma<Input, M, Columns, K, Blocks>::handler, type, Type::U32, Type::U32, type);
   row.matrix = Input::kFormat;
-  return row;
+  return row.documented(why::kMatrix);
 }
 
 constexpr Row kRows[] = {

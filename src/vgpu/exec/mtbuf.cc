@@ -243,11 +243,18 @@ template <u32 Components, Packing P, bool FromResource> const Inst *storeFormat(
   return i->next();
 }
 
+constexpr Row converting(std::string_view mnemonic, Handler handler) {
+  return memory(mnemonic, handler)
+      .chosen(
+          "the manual does not say how normalised numbers are rounded; as MODE says here. Formats that it leaves open "
+          "stop the dispatch");
+}
+
 #define FORMAT(NAME, COMPONENTS, PACKING)                                                                              \
-  memory("tbuffer_load_format_" NAME, loadFormat<COMPONENTS, PACKING, false>),                                         \
-      memory("tbuffer_store_format_" NAME, storeFormat<COMPONENTS, PACKING, false>),                                   \
-      memory("buffer_load_format_" NAME, loadFormat<COMPONENTS, PACKING, true>),                                       \
-      memory("buffer_store_format_" NAME, storeFormat<COMPONENTS, PACKING, true>)
+  converting("tbuffer_load_format_" NAME, loadFormat<COMPONENTS, PACKING, false>),                                     \
+      converting("tbuffer_store_format_" NAME, storeFormat<COMPONENTS, PACKING, false>),                               \
+      converting("buffer_load_format_" NAME, loadFormat<COMPONENTS, PACKING, true>),                                   \
+      converting("buffer_store_format_" NAME, storeFormat<COMPONENTS, PACKING, true>)
 
 constexpr Row kRows[] = {
     FORMAT("x", 1, Packing::Full),
@@ -258,8 +265,8 @@ constexpr Row kRows[] = {
     FORMAT("d16_xy", 2, Packing::D16),
     FORMAT("d16_xyz", 3, Packing::D16),
     FORMAT("d16_xyzw", 4, Packing::D16),
-    memory("buffer_load_format_d16_hi_x", loadFormat<1, Packing::D16Hi, true>),
-    memory("buffer_store_format_d16_hi_x", storeFormat<1, Packing::D16Hi, true>),
+    converting("buffer_load_format_d16_hi_x", loadFormat<1, Packing::D16Hi, true>),
+    converting("buffer_store_format_d16_hi_x", storeFormat<1, Packing::D16Hi, true>),
 };
 
 } // namespace

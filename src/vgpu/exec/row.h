@@ -7,6 +7,7 @@
 #pragma once
 
 #include "isa/matrix.h"
+#include "vgpu/exec/fidelity.h"
 #include "vgpu/state/inst.h"
 
 #include <cstdint>
@@ -65,6 +66,19 @@ struct Row {
   /// Of matrix instructions. The target says how such inputs are added up (isa/matrix.h), and the decoder leaves that
   /// in `Inst::imm`.
   isa::MatrixFormat matrix = isa::MatrixFormat::None;
+  Fidelity fidelity = Fidelity::Exact;
+  std::string_view reason = {}; ///< why it is not exact
+
+  /// The same row with another fidelity than Exact: op<...>("v_rcp_f32").documented(why::kOneUlp).
+  constexpr Row documented(std::string_view why) const { return withFidelity(Fidelity::Documented, why); }
+  constexpr Row chosen(std::string_view why) const { return withFidelity(Fidelity::Chosen, why); }
+  constexpr Row refused(std::string_view why) const { return withFidelity(Fidelity::Refused, why); }
+  constexpr Row withFidelity(Fidelity kind, std::string_view why) const {
+    Row row = *this;
+    row.fidelity = kind;
+    row.reason = why;
+    return row;
+  }
 };
 
 /// Whether this is being compiled to the bitcode that the translator reads. There, rows have attempts.

@@ -168,9 +168,14 @@ constexpr auto kDec = []<class T>(T old, T data, T) { return old == 0 || old > d
 
 #define ATOMIC(name, operation)                                                                                        \
   plain("s_atomic_" name, atomic<u32, operation, false>),                                                              \
-      plain("s_atomic_" name "_x2", atomic<u64, operation, false>),                                                    \
-      plain("s_buffer_atomic_" name, atomic<u32, operation, true>),                                                    \
-      plain("s_buffer_atomic_" name "_x2", atomic<u64, operation, true>)
+      plain("s_atomic_" name "_x2", atomic<u64, operation, false>), BUFFER_ATOMIC(name, operation)
+#define MISPRINTED(name, operation)                                                                                    \
+  plain("s_atomic_" name, atomic<u32, operation, false>),                                                              \
+      plain("s_atomic_" name "_x2", atomic<u64, operation, false>).documented(why::kMisprint),                         \
+      BUFFER_ATOMIC(name, operation)
+#define BUFFER_ATOMIC(name, operation)                                                                                 \
+  plain("s_buffer_atomic_" name, atomic<u32, operation, true>).documented(why::kScalarBufferRange),                    \
+      plain("s_buffer_atomic_" name "_x2", atomic<u64, operation, true>).documented(why::kScalarBufferRange)
 
 constexpr Row kRows[] = {
     straight<load<1>>("s_load_dword"),
@@ -187,34 +192,34 @@ constexpr Row kRows[] = {
     plain("s_scratch_store_dword", store<1, 64>),
     plain("s_scratch_store_dwordx2", store<2, 64>),
     plain("s_scratch_store_dwordx4", store<4, 64>),
-    plain("s_buffer_load_dword", bufferLoad<1>),
-    plain("s_buffer_load_dwordx2", bufferLoad<2>),
-    plain("s_buffer_load_dwordx4", bufferLoad<4>),
-    plain("s_buffer_load_dwordx8", bufferLoad<8>),
-    plain("s_buffer_load_dwordx16", bufferLoad<16>),
-    plain("s_buffer_store_dword", bufferStore<1>),
-    plain("s_buffer_store_dwordx2", bufferStore<2>),
-    plain("s_buffer_store_dwordx4", bufferStore<4>),
+    plain("s_buffer_load_dword", bufferLoad<1>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_dwordx2", bufferLoad<2>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_dwordx4", bufferLoad<4>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_dwordx8", bufferLoad<8>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_dwordx16", bufferLoad<16>).documented(why::kScalarBufferRange),
+    plain("s_buffer_store_dword", bufferStore<1>).documented(why::kScalarBufferRange),
+    plain("s_buffer_store_dwordx2", bufferStore<2>).documented(why::kScalarBufferRange),
+    plain("s_buffer_store_dwordx4", bufferStore<4>).documented(why::kScalarBufferRange),
 
-    plain("s_dcache_inv", nothing),
-    plain("s_dcache_inv_vol", nothing),
-    plain("s_dcache_wb", nothing),
-    plain("s_dcache_wb_vol", nothing),
-    plain("s_dcache_discard", nothing),
-    plain("s_dcache_discard_x2", nothing),
-    plain("s_atc_probe", nothing),
-    plain("s_atc_probe_buffer", nothing),
-    plain("s_memtime", s_memtime),
-    plain("s_memrealtime", s_memrealtime),
+    plain("s_dcache_inv", nothing).documented(why::kNoCache),
+    plain("s_dcache_inv_vol", nothing).documented(why::kNoCache),
+    plain("s_dcache_wb", nothing).documented(why::kNoCache),
+    plain("s_dcache_wb_vol", nothing).documented(why::kNoCache),
+    plain("s_dcache_discard", nothing).documented(why::kNoCache),
+    plain("s_dcache_discard_x2", nothing).documented(why::kNoCache),
+    plain("s_atc_probe", nothing).documented(why::kNoCache),
+    plain("s_atc_probe_buffer", nothing).documented(why::kNoCache),
+    plain("s_memtime", s_memtime).chosen("the host's clock, at 1.7 GHz; time is not modelled"),
+    plain("s_memrealtime", s_memrealtime).chosen("the host's clock, at 100 MHz; time is not modelled"),
 
     ATOMIC("swap", kSwap),
     ATOMIC("cmpswap", kCmpSwap),
     ATOMIC("add", kAdd),
     ATOMIC("sub", kSub),
-    ATOMIC("smin", kSmin),
-    ATOMIC("umin", kUmin),
-    ATOMIC("smax", kSmax),
-    ATOMIC("umax", kUmax),
+    MISPRINTED("smin", kSmin),
+    MISPRINTED("umin", kUmin),
+    MISPRINTED("smax", kSmax),
+    MISPRINTED("umax", kUmax),
     ATOMIC("and", kAnd),
     ATOMIC("or", kOr),
     ATOMIC("xor", kXor),

@@ -199,7 +199,7 @@ constexpr Row kRows[] = {
     plain("s_getpc_b64", s_getpc_b64),
     plain("s_setpc_b64", s_setpc_b64, Type::U64, Type::None, kEndsRun),
     plain("s_swappc_b64", s_swappc_b64, Type::U64),
-    plain("s_rfe_b64", s_rfe_b64, Type::U64, Type::None, kEndsRun),
+    plain("s_rfe_b64", s_rfe_b64, Type::U64, Type::None, kEndsRun).refused(why::kNoDebugger),
     plain("s_cbranch_join", s_cbranch_join, Type::U32),
 };
 

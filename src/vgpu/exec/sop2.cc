@@ -161,7 +161,7 @@ constexpr Row kRows[] = {
     salu<[](u32 a, u32 b) { return (b & 0xffff0000) | a >> 16; }>("s_pack_hh_b32_b16"),
 
     plain("s_cbranch_g_fork", s_cbranch_g_fork, Type::U64, Type::U64),
-    plain("s_rfe_restore_b64", s_rfe_restore_b64, Type::U64, Type::U32, kEndsRun),
+    plain("s_rfe_restore_b64", s_rfe_restore_b64, Type::U64, Type::U32, kEndsRun).refused(why::kNoDebugger),
 };
 
 } // namespace

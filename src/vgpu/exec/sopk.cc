@@ -155,7 +155,8 @@ constexpr Row kRows[] = {
     straight<s_addk_i32>("s_addk_i32"),
     straight<s_mulk_i32>("s_mulk_i32"),
     plain("s_cbranch_i_fork", s_cbranch_i_fork),
-    plain("s_getreg_b32", s_getreg_b32),
+    plain("s_getreg_b32", s_getreg_b32)
+        .chosen("HW_ID is a place that is made up, TRAPSTS and IB_STS read as 0, GPR_ALLOC has no bases"),
     plain("s_setreg_b32", s_setreg_b32),
     plain("s_setreg_imm32_b32", s_setreg_imm32_b32),
     plain("s_call_b64", s_call_b64),

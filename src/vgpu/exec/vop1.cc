@@ -119,7 +119,8 @@ template <i32 Low, i32 Scale> [[gnu::always_inline]] inline i32 normalisedF16(f1
 
 constexpr Row kRows[] = {
     raw("v_nop", nothing, Type::None),
-    raw("v_clrexcp", nothing, Type::None), // no exception state is kept
+    raw("v_clrexcp", nothing, Type::None)
+        .documented("no exception is recorded, so there is none to clear"), // no exception state is kept
     moveRow(),
     raw("v_readfirstlane_b32", v_readfirstlane_b32, Type::U32, Type::U32, Type::None, Type::None, kScalarDst),
     raw("v_swap_b32", v_swap_b32, Type::U32, Type::U32),
@@ -146,10 +147,13 @@ constexpr Row kRows[] = {
     conversion<[](f16 a) { return saturatedF16<i16>(a); }>("v_cvt_i16_f16"),
     conversion<[](f16 a) { return saturatedF16<u16>(a); }>("v_cvt_u16_f16"),
     // In f64, where adding a half is exact.
-    conversion<[](f32 a) { return saturated<i32>(__builtin_floor(f64(a) + 0.5)); }>("v_cvt_rpi_i32_f32"),
+    conversion<[](f32 a) { return saturated<i32>(__builtin_floor(f64(a) + 0.5)); }>("v_cvt_rpi_i32_f32")
+        .chosen("the manual does not say whether the sum with 0.5 is rounded; it is not"),
     conversion<[](f32 a) { return saturated<i32>(__builtin_floorf(a)); }>("v_cvt_flr_i32_f32"),
-    conversion<[](f16 a) { return i16(normalisedF16<-32767, 32767>(a)); }>("v_cvt_norm_i16_f16"),
-    conversion<[](f16 a) { return u16(normalisedF16<0, 65535>(a)); }>("v_cvt_norm_u16_f16"),
+    conversion<[](f16 a) { return i16(normalisedF16<-32767, 32767>(a)); }>("v_cvt_norm_i16_f16")
+        .chosen("the manual does not say how normalised integers are rounded; as MODE says here"),
+    conversion<[](f16 a) { return u16(normalisedF16<0, 65535>(a)); }>("v_cvt_norm_u16_f16")
+        .chosen("the manual does not say how normalised integers are rounded; as MODE says here"),
 
     op<[](i32 a) { return f64(a); }>("v_cvt_f64_i32"),
     op<[](u32 a) { return f64(a); }>("v_cvt_f64_u32"),
@@ -171,12 +175,12 @@ constexpr Row kRows[] = {
     op<[](f32 a) { return __builtin_ceilf(a); }>("v_ceil_f32"),
     op<[](f32 a) { return __builtin_roundevenf(a); }>("v_rndne_f32"),
     op<[](f32 a) { return __builtin_floorf(a); }>("v_floor_f32"),
-    op<[](f32 a) { return fraction(a, __builtin_floorf(a)); }>("v_fract_f32"),
+    op<[](f32 a) { return fraction(a, __builtin_floorf(a)); }>("v_fract_f32").chosen(why::kLessThanOne),
     op<[](f64 a) { return __builtin_trunc(a); }>("v_trunc_f64"),
     op<[](f64 a) { return __builtin_ceil(a); }>("v_ceil_f64"),
     op<[](f64 a) { return __builtin_roundeven(a); }>("v_rndne_f64"),
     op<[](f64 a) { return __builtin_floor(a); }>("v_floor_f64"),
-    op<[](f64 a) { return fraction(a, __builtin_floor(a)); }>("v_fract_f64"),
+    op<[](f64 a) { return fraction(a, __builtin_floor(a)); }>("v_fract_f64").chosen(why::kLessThanOne),
     op<[](f16 a) { return half(__builtin_truncf(f32(a))); }>("v_trunc_f16"),
     op<[](f16 a) { return half(__builtin_ceilf(f32(a))); }>("v_ceil_f16"),
     op<[](f16 a) { return half(__builtin_roundevenf(f32(a))); }>("v_rndne_f16"),
@@ -184,29 +188,32 @@ constexpr Row kRows[] = {
     op<[](f16 a) {
       const f32 d = f32(a) - __builtin_floorf(f32(a));
       return half(d > 0x1.ffcp-1f ? 0x1.ffcp-1f : d);
-    }>("v_fract_f16"),
+    }>("v_fract_f16")
+        .chosen(why::kLessThanOne),
 
     // f32: denormals are flushed in every mode, on the way in and out.
-    op<[](f32 a) { return reciprocal(a); }>("v_rcp_f32"),
-    op<[](f32 a) { return reciprocal(a); }>("v_rcp_iflag_f32"),
-    op<[](f32 a) { return reciprocalSqrt(a); }>("v_rsq_f32"),
-    op<[](f32 a) { return __builtin_sqrtf(flushed(a)); }>("v_sqrt_f32"),
-    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_f32"),
-    op<[](f32 a) { return log2(a); }>("v_log_f32"),
-    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_legacy_f32"),
-    op<[](f32 a) { return log2(a); }>("v_log_legacy_f32"),
-    op<[](f32 a) { return sine<false>(a); }>("v_sin_f32"),
-    op<[](f32 a) { return sine<true>(a); }>("v_cos_f32"),
-    op<[](f64 a) { return 1.0 / a; }>("v_rcp_f64"),
-    op<[](f64 a) { return 1.0 / __builtin_sqrt(a); }>("v_rsq_f64"),
-    op<[](f64 a) { return __builtin_sqrt(a); }>("v_sqrt_f64"),
-    op<[](f16 a) { return half(1.0f / f32(a)); }>("v_rcp_f16"),
-    op<[](f16 a) { return half(1.0f / __builtin_sqrtf(f32(a))); }>("v_rsq_f16"),
-    op<[](f16 a) { return half(__builtin_sqrtf(f32(a))); }>("v_sqrt_f16"),
-    op<[](f16 a) { return half(exp2(f32(a))); }>("v_exp_f16"),
-    op<[](f16 a) { return half(log2(f32(a))); }>("v_log_f16"),
-    op<[](f16 a) { return half(sine<false>(f32(a))); }>("v_sin_f16"),
-    op<[](f16 a) { return half(sine<true>(f32(a))); }>("v_cos_f16"),
+    op<[](f32 a) { return reciprocal(a); }>("v_rcp_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return reciprocal(a); }>("v_rcp_iflag_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return reciprocalSqrt(a); }>("v_rsq_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return __builtin_sqrtf(flushed(a)); }>("v_sqrt_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return log2(a); }>("v_log_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return flushed(exp2(flushed(a))); }>("v_exp_legacy_f32")
+        .chosen("the manual does not describe its \"legacy semantics\"; as without \"legacy\" here"),
+    op<[](f32 a) { return log2(a); }>("v_log_legacy_f32")
+        .chosen("the manual does not describe its \"legacy semantics\"; as without \"legacy\" here"),
+    op<[](f32 a) { return sine<false>(a); }>("v_sin_f32").documented(why::kOneUlp),
+    op<[](f32 a) { return sine<true>(a); }>("v_cos_f32").documented(why::kOneUlp),
+    op<[](f64 a) { return 1.0 / a; }>("v_rcp_f64").documented(why::kRoughF64),
+    op<[](f64 a) { return 1.0 / __builtin_sqrt(a); }>("v_rsq_f64").documented(why::kRoughF64),
+    op<[](f64 a) { return __builtin_sqrt(a); }>("v_sqrt_f64").documented(why::kRoughF64),
+    op<[](f16 a) { return half(1.0f / f32(a)); }>("v_rcp_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(1.0f / __builtin_sqrtf(f32(a))); }>("v_rsq_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(__builtin_sqrtf(f32(a))); }>("v_sqrt_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(exp2(f32(a))); }>("v_exp_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(log2(f32(a))); }>("v_log_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(sine<false>(f32(a))); }>("v_sin_f16").documented(why::kHalfPrecision),
+    op<[](f16 a) { return half(sine<true>(f32(a))); }>("v_cos_f16").documented(why::kHalfPrecision),
 
     op<[](f64 a) { return frexpExponent(a); }>("v_frexp_exp_i32_f64"),
     op<[](f64 a) { return frexpMantissa(a); }>("v_frexp_mant_f64"),

@@ -136,9 +136,9 @@ constexpr Row kRows[] = {
     op<[](f32 a, f32 b) { return a * b; }>("v_mul_f32"),
     op<[](f32 a, f32 b, Mode m) { return minimum(a, b, m); }>("v_min_f32"),
     op<[](f32 a, f32 b, Mode m) { return maximum(a, b, m); }>("v_max_f32"),
-    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_mac_f32", kAccumulates),
-    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_madmk_f32"),
-    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_madak_f32"),
+    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_mac_f32", kAccumulates).chosen(why::kMad),
+    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_madmk_f32").chosen(why::kMad),
+    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_madak_f32").chosen(why::kMad),
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fmac_f32", kAccumulates),
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fmamk_f32"),
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fmaak_f32"),
@@ -150,9 +150,9 @@ constexpr Row kRows[] = {
     op<[](f16 a, f16 b) { return static_cast<f16>(a * b); }>("v_mul_f16"),
     op<[](f16 a, f16 b, Mode m) { return minimum(a, b, m); }>("v_min_f16"),
     op<[](f16 a, f16 b, Mode m) { return maximum(a, b, m); }>("v_max_f16"),
-    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mac_f16", kAccumulates),
-    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_madmk_f16"),
-    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_madak_f16"),
+    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mac_f16", kAccumulates).chosen(why::kMad),
+    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_madmk_f16").chosen(why::kMad),
+    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_madak_f16").chosen(why::kMad),
     op<[](f16 a, i16 b) {
       // Beyond 40 every f16 overflows or vanishes; up to it f32 is exact.
       const i32 n = b > 41 ? 41 : b < -41 ? -41 : b;
@@ -165,7 +165,8 @@ constexpr Row kRows[] = {
       const f32 low = static_cast<f32>(flushed(a.low)) * static_cast<f32>(flushed(b.low));
       const f32 high = static_cast<f32>(flushed(a.high)) * static_cast<f32>(flushed(b.high));
       return low + high + c;
-    }>("v_dot2c_f32_f16", kAccumulates),
+    }>("v_dot2c_f32_f16", kAccumulates)
+        .chosen(why::kDot),
 
     opClamp<[](u32 a, u32 b) { return low24(a) * low24(b); },
             [](u32 a, u32 b) {
@@ -215,7 +216,8 @@ constexpr Row kRows[] = {
         "v_subb_co_u32"),
     // The manual's borrow of v_subbrev has the operands of v_subb; LLVM expects that of the subtraction.
     opClamp<[](u32 a, u32 b, MaskIn in, MaskOut &c) { return minus(b, a, in.set, c.set); },
-            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(b, a, in.set, c.set); }>("v_subbrev_co_u32"),
+            [](u32 a, u32 b, MaskIn in, MaskOut &c) { return minusClamped(b, a, in.set, c.set); }>("v_subbrev_co_u32")
+        .documented("the manual's borrow has the operands of v_subb; that of the subtraction, as LLVM expects"),
 
     opClamp<[](u32 a, u32 b) { return a + b; },
             [](u32 a, u32 b) {

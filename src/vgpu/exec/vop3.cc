@@ -133,8 +133,9 @@ constexpr Row kRows[] = {
     op<[](f32 a, f32 b, f32 c) {
       const bool zero = flushed(a) == 0.0f || flushed(b) == 0.0f;
       return zero ? 0.0f + flushed(c) : mad(a, b, c);
-    }>("v_mad_legacy_f32"),
-    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_mad_f32"),
+    }>("v_mad_legacy_f32")
+        .chosen(why::kMad),
+    op<[](f32 a, f32 b, f32 c) { return mad(a, b, c); }>("v_mad_f32").chosen(why::kMad),
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fma_f32"),
     op<[](f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }>("v_fma_f64"),
     op<[](f64 a, f64 b) { return a + b; }>("v_add_f64"),
@@ -146,19 +147,23 @@ constexpr Row kRows[] = {
     op<[](f32 a, f32 b) { return a == 0.0f || b == 0.0f ? 0.0f : a * b; }>("v_mul_legacy_f32"),
     op<[](f64 a, u32 segment) { return trigPreop(a, segment); }>("v_trig_preop_f64"),
 
-    op<[](f32 x, f32 d, f32 n, MaskOut &vcc) { return divScale(x, d, n, vcc); }>("v_div_scale_f32"),
-    op<[](f64 x, f64 d, f64 n, MaskOut &vcc) { return divScale(x, d, n, vcc); }>("v_div_scale_f64"),
-    op<[](f32 a, f32 b, f32 c, MaskIn vcc) { return divFmas(a, b, c, vcc.set); }>("v_div_fmas_f32"),
-    op<[](f64 a, f64 b, f64 c, MaskIn vcc) { return divFmas(a, b, c, vcc.set); }>("v_div_fmas_f64"),
-    op<[](f32 q, f32 d, f32 n) { return divFixup(q, d, n); }>("v_div_fixup_f32"),
-    op<[](f64 q, f64 d, f64 n) { return divFixup(q, d, n); }>("v_div_fixup_f64"),
+    op<[](f32 x, f32 d, f32 n, MaskOut &vcc) { return divScale(x, d, n, vcc); }>("v_div_scale_f32")
+        .chosen(why::kDivision),
+    op<[](f64 x, f64 d, f64 n, MaskOut &vcc) { return divScale(x, d, n, vcc); }>("v_div_scale_f64")
+        .chosen(why::kDivision),
+    op<[](f32 a, f32 b, f32 c, MaskIn vcc) { return divFmas(a, b, c, vcc.set); }>("v_div_fmas_f32")
+        .chosen(why::kDivision),
+    op<[](f64 a, f64 b, f64 c, MaskIn vcc) { return divFmas(a, b, c, vcc.set); }>("v_div_fmas_f64")
+        .chosen(why::kDivision),
+    op<[](f32 q, f32 d, f32 n) { return divFixup(q, d, n); }>("v_div_fixup_f32").chosen(why::kDivision),
+    op<[](f64 q, f64 d, f64 n) { return divFixup(q, d, n); }>("v_div_fixup_f64").chosen(why::kDivision),
     op<[](f16 q, f16 d, f16 n) { return divFixup(q, d, n); }>("v_div_fixup_f16", kKeepsHigh),
     op<[](f16 q, f16 d, f16 n) { return divFixup(q, d, n); }>("v_div_fixup_legacy_f16"),
 
     op<[](f16 a, f16 b, f16 c) { return fma16(a, b, c); }>("v_fma_f16", kKeepsHigh),
     op<[](f16 a, f16 b, f16 c) { return fma16(a, b, c); }>("v_fma_legacy_f16"),
-    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mad_f16", kKeepsHigh),
-    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mad_legacy_f16"),
+    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mad_f16", kKeepsHigh).chosen(why::kMad),
+    op<[](f16 a, f16 b, f16 c) { return mad(a, b, c); }>("v_mad_legacy_f16").chosen(why::kMad),
 
     op<[](f32 x, f32 y, f32 z) {
       const CubeFace face = cubeFace(x, y, z);
@@ -181,21 +186,24 @@ constexpr Row kRows[] = {
     op<[](f32 a, f32 b, f32 c, Mode m) { return minimum(minimum(a, b, m), c, m); }>("v_min3_f32"),
     op<[](f32 a, f32 b, f32 c, Mode m) { return maximum(maximum(a, b, m), c, m); }>("v_max3_f32"),
     op<[](f32 a, f32 b, f32 c, Mode m) { return median(a, b, c, m); }>("v_med3_f32"),
-    op<[](f16 a, f16 b, f16 c, Mode m) { return minimum(minimum(a, b, m), c, m); }>("v_min3_f16", kKeepsHigh),
-    op<[](f16 a, f16 b, f16 c, Mode m) { return maximum(maximum(a, b, m), c, m); }>("v_max3_f16", kKeepsHigh),
-    op<[](f16 a, f16 b, f16 c, Mode m) { return median(a, b, c, m); }>("v_med3_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c, Mode m) { return minimum(minimum(a, b, m), c, m); }>("v_min3_f16", kKeepsHigh)
+        .chosen(why::kOtherHalf),
+    op<[](f16 a, f16 b, f16 c, Mode m) { return maximum(maximum(a, b, m), c, m); }>("v_max3_f16", kKeepsHigh)
+        .chosen(why::kOtherHalf),
+    op<[](f16 a, f16 b, f16 c, Mode m) { return median(a, b, c, m); }>("v_med3_f16", kKeepsHigh)
+        .chosen(why::kOtherHalf),
     op<[](i32 a, i32 b, i32 c) { return lesser(lesser(a, b), c); }>("v_min3_i32"),
     op<[](i32 a, i32 b, i32 c) { return greater(greater(a, b), c); }>("v_max3_i32"),
     op<[](i32 a, i32 b, i32 c) { return middle(a, b, c); }>("v_med3_i32"),
     op<[](u32 a, u32 b, u32 c) { return lesser(lesser(a, b), c); }>("v_min3_u32"),
     op<[](u32 a, u32 b, u32 c) { return greater(greater(a, b), c); }>("v_max3_u32"),
     op<[](u32 a, u32 b, u32 c) { return middle(a, b, c); }>("v_med3_u32"),
-    op<[](i16 a, i16 b, i16 c) { return lesser(lesser(a, b), c); }>("v_min3_i16", kKeepsHigh),
-    op<[](i16 a, i16 b, i16 c) { return greater(greater(a, b), c); }>("v_max3_i16", kKeepsHigh),
-    op<[](i16 a, i16 b, i16 c) { return middle(a, b, c); }>("v_med3_i16", kKeepsHigh),
-    op<[](u16 a, u16 b, u16 c) { return lesser(lesser(a, b), c); }>("v_min3_u16", kKeepsHigh),
-    op<[](u16 a, u16 b, u16 c) { return greater(greater(a, b), c); }>("v_max3_u16", kKeepsHigh),
-    op<[](u16 a, u16 b, u16 c) { return middle(a, b, c); }>("v_med3_u16", kKeepsHigh),
+    op<[](i16 a, i16 b, i16 c) { return lesser(lesser(a, b), c); }>("v_min3_i16", kKeepsHigh).chosen(why::kOtherHalf),
+    op<[](i16 a, i16 b, i16 c) { return greater(greater(a, b), c); }>("v_max3_i16", kKeepsHigh).chosen(why::kOtherHalf),
+    op<[](i16 a, i16 b, i16 c) { return middle(a, b, c); }>("v_med3_i16", kKeepsHigh).chosen(why::kOtherHalf),
+    op<[](u16 a, u16 b, u16 c) { return lesser(lesser(a, b), c); }>("v_min3_u16", kKeepsHigh).chosen(why::kOtherHalf),
+    op<[](u16 a, u16 b, u16 c) { return greater(greater(a, b), c); }>("v_max3_u16", kKeepsHigh).chosen(why::kOtherHalf),
+    op<[](u16 a, u16 b, u16 c) { return middle(a, b, c); }>("v_med3_u16", kKeepsHigh).chosen(why::kOtherHalf),
 
     // Integer arithmetic.
     op<[](u32 a, u32 b) { return a * b; }>("v_mul_lo_u32"),
@@ -286,7 +294,8 @@ constexpr Row kRows[] = {
     op<[](u32 width, u32 offset) { return ((1u << (width & 31)) - 1) << (offset & 31); }>("v_bfm_b32"),
     op<[](u32 a, u32 b, u32 n) { return u32((u64(a) << 32 | b) >> (n & 31)); }>("v_alignbit_b32"),
     // S2[4:0] in the MI200 manual, S2[1:0] in MI300's and in OpenCL's amd_bytealign, which compiles to it.
-    op<[](u32 a, u32 b, u32 n) { return u32((u64(a) << 32 | b) >> (8 * (n & 3))); }>("v_alignbyte_b32"),
+    op<[](u32 a, u32 b, u32 n) { return u32((u64(a) << 32 | b) >> (8 * (n & 3))); }>("v_alignbyte_b32")
+        .chosen("the manuals disagree on how many bits of the count matter; two, as in MI300's and OpenCL's"),
     op<[](u32 a, u32 b, u32 select) {
       const u64 data = u64(a) << 32 | b;
       return permuteByte(data, select & 0xff) | permuteByte(data, select >> 8 & 0xff) << 8 |
@@ -314,19 +323,25 @@ constexpr Row kRows[] = {
     op<[](f32 a, u32 byte, u32 old) {
       const u32 shift = 8 * (byte & 3);
       return (old & ~(0xffu << shift)) | toByte(a) << shift;
-    }>("v_cvt_pk_u8_f32"),
+    }>("v_cvt_pk_u8_f32")
+        .chosen("the manual does not say how it rounds; towards zero here"),
     op<[](f32 a, u32 byte, u32 old) {
       const u32 shift = 8 * (byte & 3);
       return (old & ~(0xffu << shift)) | toByte(a) << shift;
-    }>("v_cvt_pkaccum_u8_f32", kAccumulates),
-    op<[](f32 a, f32 b) { return toSnorm(a) | toSnorm(b) << 16; }>("v_cvt_pknorm_i16_f32"),
-    op<[](f32 a, f32 b) { return toUnorm(a) | toUnorm(b) << 16; }>("v_cvt_pknorm_u16_f32"),
-    op<[](f16 a, f16 b) { return toSnorm(f32(a)) | toSnorm(f32(b)) << 16; }>("v_cvt_pknorm_i16_f16"),
-    op<[](f16 a, f16 b) { return toUnorm(f32(a)) | toUnorm(f32(b)) << 16; }>("v_cvt_pknorm_u16_f16"),
+    }>("v_cvt_pkaccum_u8_f32", kAccumulates)
+        .chosen("the manual does not say how it rounds; towards zero here"),
+    op<[](f32 a, f32 b) { return toSnorm(a) | toSnorm(b) << 16; }>("v_cvt_pknorm_i16_f32").chosen(why::kNormalised),
+    op<[](f32 a, f32 b) { return toUnorm(a) | toUnorm(b) << 16; }>("v_cvt_pknorm_u16_f32").chosen(why::kNormalised),
+    op<[](f16 a, f16 b) { return toSnorm(f32(a)) | toSnorm(f32(b)) << 16; }>("v_cvt_pknorm_i16_f16")
+        .chosen(why::kNormalised),
+    op<[](f16 a, f16 b) { return toUnorm(f32(a)) | toUnorm(f32(b)) << 16; }>("v_cvt_pknorm_u16_f16")
+        .chosen(why::kNormalised),
     op<[](f32 a, f32 b) { return toHalfTowardZero(a) | toHalfTowardZero(b) << 16; }>("v_cvt_pkrtz_f16_f32"),
     // They saturate: LLVM clamps 64-bit integers to 16 bits with them.
-    op<[](u32 a, u32 b) { return u32(saturateU16(a)) | u32(saturateU16(b)) << 16; }>("v_cvt_pk_u16_u32"),
-    op<[](i32 a, i32 b) { return u32(u16(saturateI16(a))) | u32(u16(saturateI16(b))) << 16; }>("v_cvt_pk_i16_i32"),
+    op<[](u32 a, u32 b) { return u32(saturateU16(a)) | u32(saturateU16(b)) << 16; }>("v_cvt_pk_u16_u32")
+        .documented("the manual does not say that it saturates; LLVM relies on it"),
+    op<[](i32 a, i32 b) { return u32(u16(saturateI16(a))) | u32(u16(saturateI16(b))) << 16; }>("v_cvt_pk_i16_i32")
+        .documented("the manual does not say that it saturates; LLVM relies on it"),
     op<[](f16 a, f16 b) { return u32(bits<u16>(a)) | u32(bits<u16>(b)) << 16; }>("v_pack_b32_f16"),
 };
 

@@ -207,10 +207,13 @@ constexpr Row kRows[] = {
     raw("v_pk_mov_b32", v_pk_mov_b32, Type::U64, Type::PkF32, Type::PkF32),
 
     raw("v_fma_mix_f32", v_fma_mix<MixResult::F32>, Type::F32, Type::F32, Type::F32, Type::F32),
-    raw("v_fma_mixlo_f16", v_fma_mix<MixResult::Low>, Type::F16, Type::F32, Type::F32, Type::F32),
-    raw("v_fma_mixhi_f16", v_fma_mix<MixResult::High>, Type::F16, Type::F32, Type::F32, Type::F32),
+    raw("v_fma_mixlo_f16", v_fma_mix<MixResult::Low>, Type::F16, Type::F32, Type::F32, Type::F32)
+        .documented("rounded to f32 and then to f16, as the manual's pseudo-code has it"),
+    raw("v_fma_mixhi_f16", v_fma_mix<MixResult::High>, Type::F16, Type::F32, Type::F32, Type::F32)
+        .documented("rounded to f32 and then to f16, as the manual's pseudo-code has it"),
 
-    Row{"v_dot2_f32_f16", packedGeneral, dot2F32F16, Type::F32, {Type::PkF16, Type::PkF16, Type::F32}},
+    Row{"v_dot2_f32_f16", packedGeneral, dot2F32F16, Type::F32, {Type::PkF16, Type::PkF16, Type::F32}}.chosen(
+        why::kDot),
     withHalves(dotSigned<16>("v_dot2_i32_i16"), Type::PkI16),
     withHalves(dotUnsigned<16>("v_dot2_u32_u16"), Type::PkU16),
     dotSigned<8>("v_dot4_i32_i8"),

@@ -45,6 +45,10 @@ constexpr auto isOfClass = [](T x, Classes classes) { return (classes >> classOf
 
 #define COMPARE(function, name) op<function>("v_cmp_" name), op<function>("v_cmpx_" name, kWritesExec)
 
+#define MISPRINTED(function, name)                                                                                     \
+  op<function>("v_cmp_" name).documented(why::kMisprint),                                                              \
+      op<function>("v_cmpx_" name, kWritesExec).documented(why::kMisprint)
+
 #define INTEGER_COMPARES(T, type)                                                                                      \
   COMPARE(never<T>, "f_" type), COMPARE(less<T>, "lt_" type), COMPARE(equal<T>, "eq_" type),                           \
       COMPARE(lessEqual<T>, "le_" type), COMPARE(greater<T>, "gt_" type), COMPARE(notEqual<T>, "ne_" type),            \
@@ -53,7 +57,7 @@ constexpr auto isOfClass = [](T x, Classes classes) { return (classes >> classOf
 #define FLOAT_COMPARES(T, type)                                                                                        \
   COMPARE(never<T>, "f_" type), COMPARE(less<T>, "lt_" type), COMPARE(equal<T>, "eq_" type),                           \
       COMPARE(lessEqual<T>, "le_" type), COMPARE(greater<T>, "gt_" type), COMPARE(lessGreater<T>, "lg_" type),         \
-      COMPARE(greaterEqual<T>, "ge_" type), COMPARE(ordered<T>, "o_" type), COMPARE(unordered<T>, "u_" type),          \
+      COMPARE(greaterEqual<T>, "ge_" type), COMPARE(ordered<T>, "o_" type), MISPRINTED(unordered<T>, "u_" type),       \
       COMPARE(notGreaterEqual<T>, "nge_" type), COMPARE(notLessGreater<T>, "nlg_" type),                               \
       COMPARE(notGreater<T>, "ngt_" type), COMPARE(notLessEqual<T>, "nle_" type), COMPARE(notEqual<T>, "neq_" type),   \
       COMPARE(notLess<T>, "nlt_" type), COMPARE(always<T>, "tru_" type)

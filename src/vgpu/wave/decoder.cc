@@ -122,6 +122,11 @@ std::string Decoder::mnemonic(uint16_t opcode) const {
   return std::string(names_[opcode]);
 }
 
+const Row *Decoder::row(uint16_t opcode) const {
+  std::lock_guard lock(mutex_);
+  return rows_[opcode];
+}
+
 std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
   std::lock_guard lock(mutex_);
   return disassembler_ ? disassembler_->text(bytes, pc) : "<no disassembler>";

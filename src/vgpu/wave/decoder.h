@@ -43,6 +43,8 @@ public:
 
   /// Mnemonic of a record's `opcode`.
   std::string mnemonic(uint16_t opcode) const;
+  /// Its row; null for names that have none.
+  const Row *row(uint16_t opcode) const;
 
   /// The instruction at the start of `bytes` as assembly text.
   std::string text(std::span<const uint8_t> bytes, uint64_t pc);

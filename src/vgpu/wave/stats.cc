@@ -2,6 +2,7 @@
 
 #include "support/log.h"
 #include "support/variables.h"
+#include "vgpu/exec/row.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/device.h"
 
@@ -33,15 +34,19 @@ void Stats::add(const Dispatch &dispatch, const DispatchCounters &counters, cons
                 const Decoder &decoder) {
   const Launch &launch = dispatch.launch();
   uint64_t waveInstructions = 0, laneInstructions = 0;
-  nlohmann::json opcodes = nlohmann::json::object();
+  nlohmann::json opcodes = nlohmann::json::object(), notExact = nlohmann::json::object();
   for (size_t n = 0; n < counters.opcodes().size(); ++n) {
     const OpcodeCount &count = counters.opcodes()[n];
     if (!count.waves)
       continue;
     waveInstructions += count.waves;
     laneInstructions += count.lanes;
-    opcodes[decoder.mnemonic(static_cast<uint16_t>(n))] = {{"wave_instructions", count.waves},
-                                                           {"lane_instructions", count.lanes}};
+    const std::string mnemonic = decoder.mnemonic(static_cast<uint16_t>(n));
+    opcodes[mnemonic] = {{"wave_instructions", count.waves}, {"lane_instructions", count.lanes}};
+    const Row *row = decoder.row(static_cast<uint16_t>(n));
+    const Fidelity fidelity = row ? row->fidelity : Fidelity::Refused;
+    if (fidelity != Fidelity::Exact)
+      notExact[mnemonic] = nameOf(fidelity);
   }
   nlohmann::json entry = {{"kernel", kernelName},
                           {"gpu", dispatch.device().index()},
@@ -54,7 +59,8 @@ void Stats::add(const Dispatch &dispatch, const DispatchCounters &counters, cons
                           {"begin", dispatch.startTime()},
                           {"end", dispatch.endTime()},
                           {"completed", dispatch.fault().kind == Fault::Kind::None},
-                          {"opcodes", std::move(opcodes)}};
+                          {"opcodes", std::move(opcodes)},
+                          {"not_exact", std::move(notExact)}};
   const std::string text = entry.dump();
   std::lock_guard lock(mutex_);
   file_.add(text);

@@ -133,6 +133,22 @@ TEST_F(StatsTest, CountsWavesAndLanes) {
   }
 }
 
+TEST_F(StatsTest, InstructionsThatAreNotExactAreNamed) {
+  Engine engine(1, {}, &stats);
+  Launch launch;
+  launch.kernelObject = engine.kernel("v_mov_b32 v1, 1.0\nv_exp_f32 v2, v1\ns_memtime s[20:21]\ns_endpgm");
+  ASSERT_TRUE(engine.run(launch));
+  launch.kernelObject = engine.kernel("v_mov_b32 v1, 1.0\ns_endpgm");
+  ASSERT_TRUE(engine.run(launch));
+  launch.kernelObject = engine.kernel("s_sendmsghalt 0\ns_endpgm");
+  EXPECT_FALSE(engine.run(launch));
+  const nlohmann::json file = written();
+  ASSERT_EQ(file["dispatches"].size(), 3u);
+  EXPECT_EQ(file["dispatches"][0]["not_exact"], (nlohmann::json{{"v_exp_f32", "documented"}, {"s_memtime", "chosen"}}));
+  EXPECT_EQ(file["dispatches"][1]["not_exact"], nlohmann::json::object());
+  EXPECT_EQ(file["dispatches"][2]["not_exact"], (nlohmann::json{{"s_sendmsghalt", "refused"}}));
+}
+
 TEST_F(StatsTest, DispatchesThatFaultAreMarked) {
   Engine engine(1, {}, &stats);
   Launch launch;
