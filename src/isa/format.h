@@ -38,6 +38,9 @@ enum class Format : uint8_t {
 Format formatOf(EncodingFamily family, uint32_t word);
 inline Format formatOf(const Target &target, uint32_t word) { return formatOf(target.encoding, word); }
 
+/// Whether registers are in the fields of the formats where the manuals of Vega and CDNA have them.
+constexpr bool hasGfx9Fields(const Target &target) { return target.encoding == EncodingFamily::Gfx9; }
+
 /// A field of `Width` bits at bit `Low` of a 64-bit instruction (first dword in the low half).
 constexpr uint32_t field(uint64_t bits, unsigned low, unsigned width) {
   return static_cast<uint32_t>((bits >> low) & ((1ull << width) - 1));

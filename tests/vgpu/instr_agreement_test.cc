@@ -43,7 +43,7 @@ TEST(InstrAgreement, OfTraitsAndProperties) {
       if (!inst.row)
         continue;
       ++compared;
-      const uint8_t traits = inst.row->traits;
+      const uint16_t traits = inst.row->traits;
       EXPECT_EQ((traits & kEndsRun) != 0, instr.is(Property::Terminator) && !instr.is(Property::Conditional));
       if (instr.is(Property::Vector)) {
         EXPECT_EQ((traits & kWritesExec) != 0, instr.is(Property::WritesExec));

@@ -378,6 +378,8 @@ private:
       add(writes, {Reg::Scc, 1});
     if (mnemonic == "s_set_gpr_idx_mode")
       add(reads, {Reg::M0, 1}); // of which it replaces some bits
+    if (mnemonic.starts_with("scratch_")) // LLVM forgets it where the data goes to LDS
+      add(reads, {Reg::FlatScratchLo, 2});
     if (mnemonic == "s_setvskip") {
       reads = {{Reg::Mode, 1}};
       writes = {{Reg::Mode, 1}};

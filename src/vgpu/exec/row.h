@@ -27,15 +27,17 @@ struct LaneArgs {
 using LaneLoop = void (*)(const LaneArgs &);
 
 /// Row::traits.
-inline constexpr uint8_t kAccumulates = 1; ///< the destination is also the third source (v_fmac_f32)
-inline constexpr uint8_t kReadsMask = 2;   ///< the last source is a lane mask; VCC in the short encodings
-inline constexpr uint8_t kWritesMask =
+inline constexpr uint16_t kAccumulates = 1; ///< the destination is also the third source (v_fmac_f32)
+inline constexpr uint16_t kReadsMask = 2;   ///< the last source is a lane mask; VCC in the short encodings
+inline constexpr uint16_t kWritesMask =
     4; ///< writes a lane mask beside (or instead of) a VGPR; VCC in the short encodings
-inline constexpr uint8_t kReadsVcc = 8;    ///< reads VCC as a lane mask in every encoding (v_div_fmas)
-inline constexpr uint8_t kWritesExec = 16; ///< v_cmpx: the mask result also goes to EXEC
-inline constexpr uint8_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high half of the destination alone
-inline constexpr uint8_t kEndsRun = 64;    ///< control never reaches the following instruction
-inline constexpr uint8_t kScalarDst = 128; ///< a VALU instruction whose VDST names an SGPR (v_readlane)
+inline constexpr uint16_t kReadsVcc = 8;    ///< reads VCC as a lane mask in every encoding (v_div_fmas)
+inline constexpr uint16_t kWritesExec = 16; ///< v_cmpx: the mask result also goes to EXEC
+inline constexpr uint16_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high half of the destination alone
+inline constexpr uint16_t kEndsRun = 64;    ///< control never reaches the following instruction
+inline constexpr uint16_t kScalarDst = 128; ///< a VALU instruction whose VDST names an SGPR (v_readlane)
+inline constexpr uint16_t kWritesScc = 256; ///< SALU; `salu` finds out by itself
+inline constexpr uint16_t kReadsScc = 512;  ///< SALU: the same
 
 /// A pair of instructions that compilers write together, executed by one threaded handler: the second one reads the
 /// lane mask that the first one writes, and overwrites it. Both keep their records, so that whoever takes one
@@ -55,7 +57,7 @@ struct Row {
   LaneLoop loop;   ///< vector ALU: all lanes, EXEC ignored; null for handlers that do everything themselves
   Type dst = Type::None;
   Type src[3] = {};
-  uint8_t traits = 0;
+  uint16_t traits = 0;
   LaneLoop clamped = nullptr; ///< integer results: the loop that the clamp bit asks for; null when there is none
   /// Threaded handlers for the plain case, eight of them, or null. Of rows with a lane loop, bit n of the index says
   /// that source n is the same in all lanes (an SGPR or a constant); others have only the first. Null: not worth

@@ -37,6 +37,10 @@ template <class T> inline constexpr bool isScc = std::is_same_v<T, Scc &> || std
 template <class F> struct ScalarSignature;
 template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) const> {
   static constexpr bool writesScc = (std::is_same_v<A, Scc &> || ...);
+  static constexpr bool readsScc = (std::is_same_v<A, Scc> || ...);
+  static constexpr Type kResult = std::is_void_v<R>                                            ? Type::None
+                                  : sizeof(std::conditional_t<std::is_void_v<R>, u32, R>) == 8 ? Type::U64
+                                                                                               : Type::U32;
 
   /// Which source parameter `index` is: the number of values before it.
   static constexpr unsigned sourceOf(size_t index) {
@@ -121,7 +125,8 @@ template <class C, class R, class... A> struct ScalarSignature<R (C::*)(A...) co
 /// A row for the scalar function F.
 template <auto F> constexpr Row salu(std::string_view mnemonic) {
   using S = ScalarSignature<decltype(&decltype(F)::operator())>;
-  Row row{mnemonic, nullptr, nullptr, Type::None, {S::type(0), S::type(1), S::type(2)}, 0};
+  Row row{mnemonic, nullptr, nullptr, S::kResult, {S::type(0), S::type(1), S::type(2)}, 0};
+  row.traits = (S::writesScc ? kWritesScc : 0) | (S::readsScc ? kReadsScc : 0);
   if constexpr (!kBitcode) {
     row.handler = &S::template handler<F>;
     row.threaded = S::template kThreaded<F>;
@@ -132,7 +137,7 @@ template <auto F> constexpr Row salu(std::string_view mnemonic) {
 
 /// A row for an instruction that does everything itself.
 constexpr Row plain(std::string_view mnemonic, Handler handler, Type s0 = Type::None, Type s1 = Type::None,
-                    uint8_t traits = 0) {
+                    uint16_t traits = 0) {
   return Row{mnemonic, kBitcode ? nullptr : handler, nullptr, Type::None, {s0, s1, Type::None}, traits};
 }
 

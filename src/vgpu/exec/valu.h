@@ -307,7 +307,7 @@ template <auto F> struct LoopOf {
 };
 
 /// A row for the lane function F.
-template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0) {
+template <auto F> constexpr Row op(std::string_view mnemonic, uint16_t traits = 0) {
   using S = typename LoopOf<F>::S;
   using L = typename LoopOf<F>::type;
   Row row{};
@@ -345,7 +345,7 @@ template <auto F> constexpr Row op(std::string_view mnemonic, uint8_t traits = 0
 }
 
 /// The same for an integer instruction, with the lane function for when its clamp bit is set.
-template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic, uint8_t traits = 0) {
+template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic, uint16_t traits = 0) {
   Row row = op<F>(mnemonic, traits);
   if constexpr (!kBitcode)
     row.clamped = &LoopOf<Clamped>::type::run;
@@ -354,7 +354,7 @@ template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic,
 
 /// A row for an instruction that needs the whole wave and does everything itself.
 constexpr Row raw(std::string_view mnemonic, Handler handler, Type dst, Type s0 = Type::None, Type s1 = Type::None,
-                  Type s2 = Type::None, uint8_t traits = 0) {
+                  Type s2 = Type::None, uint16_t traits = 0) {
   return Row{mnemonic, kBitcode ? nullptr : handler, nullptr, dst, {s0, s1, s2}, traits};
 }
 

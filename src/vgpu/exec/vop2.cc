@@ -33,7 +33,7 @@ template <auto F> struct FixedMode {
     with([&] { L::run(args); });
   }
 };
-template <auto F> constexpr Row opFixedMode(std::string_view mnemonic, uint8_t traits) {
+template <auto F> constexpr Row opFixedMode(std::string_view mnemonic, uint16_t traits) {
   Row row = op<F>(mnemonic, traits);
   row.handler = &FixedMode<F>::handler;
   row.threaded = nullptr;

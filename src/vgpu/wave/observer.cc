@@ -14,6 +14,8 @@
 
 #include <bit>
 
+#include <fmt/format.h>
+
 namespace luthier::vgpu {
 
 std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
@@ -82,6 +84,19 @@ void WaveObserver::start(Wave &w) {
 bool WaveObserver::before(Wave &w, const Inst *inst) {
   if (resources_)
     resources_->notice(w);
+  unseen_ =
+      !tracer_ && !resources_ && !poisoner_ && (!waits_ || (waits_->idle() && observation_.operands.isPlain(*inst)));
+  if (!unseen_) {
+    operands_ = &observation_.operands.of(w, inst, operands_);
+    if (!operands_->disagreement.empty()) {
+      w.illegal(inst,
+                fmt::format("cannot be checked, because what is known of its registers contradicts itself: as the "
+                            "manual encodes it, it {}",
+                            operands_->disagreement)
+                    .c_str());
+      return false;
+    }
+  }
   if (poisoner_) {
     poisoner_->before(w, inst);
     if (resources_)
@@ -89,12 +104,8 @@ bool WaveObserver::before(Wave &w, const Inst *inst) {
   }
   if (sums_)
     sums_->before(w, inst);
-  if (!waits_ && !tracer_ && !resources_)
-    return true;
-  unseen_ = !tracer_ && !resources_ && waits_->idle() && observation_.operands.isPlain(*inst);
   if (unseen_)
     return true;
-  operands_ = &observation_.operands.of(w, inst, operands_);
   if (resources_ && !resources_->check(w, inst, *operands_))
     return false;
   if (waits_ && !waits_->before(w, inst, *operands_))

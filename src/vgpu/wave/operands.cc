@@ -5,6 +5,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/device.h"
+#include "vgpu/wave/footprint.h"
 
 #include <algorithm>
 #include <mutex>
@@ -52,6 +53,17 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   for (const RegRange regs : instr.writes())
     if (isImplicit(regs))
       add(regs, false, true, true);
+  if (inst->row) {
+    RegSet reads, writes;
+    for (const RegisterUse &use : o.registers) {
+      if (use.read)
+        reads.insert(use.regs);
+      if (use.write)
+        writes.insert(use.regs);
+    }
+    if (const auto engine = footprintOf(*inst->row, code, w.device->target()))
+      o.disagreement = disagreement(*engine, reads, writes);
+  }
   return o;
 }
 

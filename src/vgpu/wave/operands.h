@@ -1,7 +1,8 @@
 // What a decoded instruction touches: registers read and written, and memory.
 //
 // Handlers access registers directly, so nothing in the interpreter knows this; observers (observer.h) do need it. It
-// comes from the isa layer's decoder. tests/vgpu/wave/operands_test.cc compares it with what handlers really write.
+// comes from the isa layer's decoder, and is compared with what the engine knows by itself (footprint.h): an observer
+// stops the dispatch where the two disagree. tests/vgpu/wave/operands_test.cc compares it with what handlers really do.
 #pragma once
 
 #include "luthier/instr.h"
@@ -33,6 +34,7 @@ struct Operands {
   std::string text; ///< as assembly
   std::string_view mnemonic;
   std::vector<RegisterUse> registers; ///< all but MODE
+  std::string disagreement;           ///< between the isa layer and the engine about these; empty: none
   MemorySpace space = MemorySpace::None;
   std::optional<MemoryAccess> memory;
   bool message = false;
