@@ -2,8 +2,11 @@
 # Usage: scripts/mutation.sh [--quick] [FAULT ...]
 #
 # Plants one fault at a time in the rewriter (src/rewrite/testing.h) and runs the suites that must notice: tests of the rewriter
-# on the virtual GPU, and samples with all their kernels rewritten, in normal mode and with strict waits. Prints a table: fault, and
-# the suites that fail under it. Without a fault none may fail, and under each fault at least one must; otherwise the exit code is 1.
+# on the virtual GPU, and samples with all their kernels rewritten, in normal mode and with strict waits. Default: all faults that
+# tests/rewrite/planted_fault.cc names. Prints a table: fault, and the suites that notice it. A suite notices if a test of it fails or does
+# not end; one that does not come to a test (a missing program, a crash at the start) did not run, which says nothing about the fault.
+# First comes the control, without a fault: there, every suite must run and pass. Under each fault every suite must run and at least one
+# must notice. Otherwise the exit code is 1.
 #   --quick   only tests without ROCr, and of those the quick ones; nothing is built
 #
 # Environment: LUTHIER_BUILD_DIR (default: build).
@@ -19,7 +22,11 @@ if [[ ${1:-} == --quick ]]; then
   shift
 fi
 faults=("$@")
-[[ ${#faults[@]} -gt 0 ]] || faults=(none liveness placement waits scc branches descriptor)
+planted="$root/tests/rewrite/planted_fault.cc"
+if [[ ${#faults[@]} -eq 0 ]]; then
+  mapfile -t faults < <(sed -n '/env::choice/,/;/p' "$planted" | grep -o '"[a-z][a-z0-9_]*"' | tr -d '"' | grep -vx none)
+  [[ ${#faults[@]} -gt 0 ]] || die "$planted names no fault"
+fi
 samples=(reduction_tree wave_intrinsics function_pointers)
 suites=(state change position hard)
 filter='*'
@@ -34,39 +41,70 @@ else
   buildTargets luthier virtual_gpu rewrite_swap rewrite_{state,change,position,hard}_test "${samples[@]/#/sample_}" >&2
 fi
 
-# Fails when it notices something.
-run() {
-  local suite=$1 sample form strict=()
+# Runs a suite under a fault, and says what came of it: passes, notices, or "did not run".
+outcome() {
+  local suite=$1 sample form strict=() code=0 result
   case $suite in
-  hard) timeout $limit "$build/tests/rewrite_hard_test" --gtest_fail_fast --gtest_filter="$filter" ;;
   transparency | strict)
     [[ $suite == strict ]] && strict=(--strict)
     for sample in "${samples[@]}"; do
       for form in lane wave; do
+        code=0
         timeout $limit "$root/tests/rewrite/transparency.py" --luthier "$build/bin/luthier" --swap "$build/tests/tools/libswap.so" \
           --hooks "$build/tests/rewrite/harness_hooks.bc" --mode hostile --form $form --every 3 --timeout 60 "${strict[@]}" \
-          -- "$build/samples/$sample" || return 1
+          -- "$build/samples/$sample" >"$output" 2>&1 || code=$?
+        result=$(judged $code '^FAIL' .)
+        [[ $result == passes ]] || break 2
       done
     done
     ;;
-  *) timeout $limit "$build/tests/rewrite_${suite}_test" --gtest_fail_fast ;;
+  *)
+    timeout $limit "$build/tests/rewrite_${suite}_test" --gtest_fail_fast --gtest_filter="$([[ $suite == hard ]] && echo "$filter" || echo '*')" >"$output" 2>&1 || code=$?
+    result=$(judged $code '^\[  FAILED  \]' '^\[ RUN ')
+    ;;
   esac
+  echo "$result"
 }
 
+# judged EXIT_CODE FAILURE START: FAILURE is what the output has when a test failed, START when one had begun.
+judged() {
+  if [[ $1 == 0 ]] && grep -q "$3" "$output"; then
+    echo passes
+  elif [[ $1 != 0 ]] && grep -q "$2" "$output"; then
+    echo notices
+  elif [[ $1 == 124 ]] && grep -q "$3" "$output"; then
+    echo notices # does not end
+  else
+    echo "did not run"
+  fi
+}
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
 status=0
-printf '%-12s%s\n' fault "suites that fail"
-for fault in "${faults[@]}"; do
-  failing=()
+printf '%-12s%s\n' fault "suites that notice"
+for fault in none "${faults[@]}"; do
+  noticing=() missing=()
   for suite in "${suites[@]}"; do
-    LUTHIER_REWRITE_BREAK=$fault run "$suite" >/dev/null 2>&1 || failing+=("$suite")
+    case $(LUTHIER_REWRITE_BREAK=$fault outcome "$suite") in
+    notices) noticing+=("$suite") ;;
+    passes) ;;
+    *) missing+=("$suite") ;;
+    esac
   done
   verdict=
-  if [[ $fault == none && ${#failing[@]} -gt 0 ]]; then
-    verdict="   <- none may"
-  elif [[ $fault != none && ${#failing[@]} -eq 0 ]]; then
-    verdict="   <- not noticed"
+  [[ ${#missing[@]} -eq 0 ]] || verdict="   <- did not run: ${missing[*]}"
+  if [[ $fault == none && ${#noticing[@]} -gt 0 ]]; then
+    verdict+="   <- none may"
+  elif [[ $fault != none && ${#noticing[@]} -eq 0 ]]; then
+    verdict+="   <- not noticed"
   fi
   [[ -z $verdict ]] || status=1
-  printf '%-12s%s%s\n' "$fault" "${failing[*]:--}" "$verdict"
+  printf '%-12s%s%s\n' "${fault/none/(control)}" "${noticing[*]:--}" "$verdict"
+  # What fails without a fault, or does not run, cannot tell anything.
+  if [[ $fault == none && $status != 0 ]]; then
+    tail -5 "$output" >&2
+    exit 1
+  fi
 done
 exit $status
