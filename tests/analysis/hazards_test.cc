@@ -255,7 +255,7 @@ constexpr MatrixInstruction kMatrix[] = {
 TEST_P(HazardJudge, KnowsHowLongMatrixInstructionsTake) {
   const isa::Target &target = *isa::findTarget(GetParam().target);
   if (!target.accVgprs)
-    GTEST_SKIP() << "no matrix instructions";
+    return; // it has none
   const bool unified = target.unifiedVgprs;
   const std::string file = unified ? "vgpr" : "agpr";
   const auto text = [&](const MatrixInstruction &m, unsigned result, unsigned c, unsigned a) {

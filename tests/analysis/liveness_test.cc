@@ -405,9 +405,7 @@ TEST(Liveness, LanesLeaveALoopOneByOne) {
 }
 
 TEST(Liveness, Wave32) {
-  const isa::Target *target = isa::findTarget("gfx1030");
-  if (!target)
-    GTEST_SKIP() << "gfx1030 has no row";
+  ASSERT_TRUE(isa::findTarget("gfx1030"));
   const Code code("v_mov_b32 v1, 1\n"
                   "s_and_saveexec_b32 s0, vcc_lo\n"
                   "v_mov_b32 v1, 2\n"
@@ -428,8 +426,7 @@ TEST(Liveness, Wave32) {
 }
 
 TEST(Liveness, SixteenBitResultsKeepTheOtherHalfOnGfx10) {
-  if (!isa::findTarget("gfx1030"))
-    GTEST_SKIP() << "gfx1030 has no row";
+  ASSERT_TRUE(isa::findTarget("gfx1030"));
   const char *source = "v_add_f16 v1, v2, v3\n"
                        "global_store_dword v[4:5], v1, off\n"
                        "s_endpgm";

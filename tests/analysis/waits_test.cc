@@ -189,8 +189,7 @@ TEST(Waits, FunctionsStartWithTheUnknown) {
 }
 
 TEST(Waits, StoresHaveACounterOfTheirOwnOnGfx10) {
-  if (!isa::findTarget("gfx1030"))
-    GTEST_SKIP() << "gfx1030 has no row";
+  ASSERT_TRUE(isa::findTarget("gfx1030"));
   const Code code("global_load_dword v1, v[2:3], off\n"
                   "global_store_dword v[2:3], v4, off\n"
                   "global_atomic_add v5, v[2:3], v4, off glc\n"

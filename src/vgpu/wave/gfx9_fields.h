@@ -33,7 +33,7 @@ private:
   }
   /// Memory instructions have a bit that says that their data is in AccVGPRs.
   void place(uint64_t bits, unsigned bit, const isa::Target &target) {
-    acc = target.accumulatorOperands && field(bits, bit, 1);
+    acc = target.accumulatorOperands && isa::field(bits, bit, 1);
   }
   uint32_t accBase() const { return acc ? kAccBase : 0; }
 
