@@ -3,8 +3,8 @@
 #
 # Plants one fault at a time in the rewriter (src/rewrite/testing.h) and runs the suites that must notice: tests of the rewriter
 # on the virtual GPU, and samples with all their kernels rewritten, in normal mode and with strict waits. Default: all faults that
-# tests/rewrite/planted_fault.cc names. Prints a table: fault, and the suites that notice it. A suite notices if a test of it fails or does
-# not end; one that does not come to a test (a missing program, a crash at the start) did not run, which says nothing about the fault.
+# tests/rewrite/planted_fault.cc names. Prints a table: fault, and the suites that notice it. A suite notices if a test of it fails, crashes
+# or does not end; one that does not come to a test (a missing program, a crash at the start) did not run, which says nothing about the fault.
 # First comes the control, without a fault: there, every suite must run and pass. Under each fault every suite must run and at least one
 # must notice. Otherwise the exit code is 1.
 #   --quick   only tests without ROCr, and of those the quick ones; nothing is built
@@ -72,8 +72,8 @@ judged() {
     echo passes
   elif [[ $1 != 0 ]] && grep -q "$2" "$output"; then
     echo notices
-  elif [[ $1 == 124 ]] && grep -q "$3" "$output"; then
-    echo notices # does not end
+  elif [[ $1 -ge 124 && $1 != 126 && $1 != 127 ]] && grep -q "$3" "$output"; then
+    echo notices # does not end, or crashes
   else
     echo "did not run"
   fi
@@ -87,10 +87,12 @@ for fault in none "${faults[@]}"; do
   noticing=() missing=()
   for suite in "${suites[@]}"; do
     case $(LUTHIER_REWRITE_BREAK=$fault outcome "$suite") in
+    passes) continue ;;
     notices) noticing+=("$suite") ;;
-    passes) ;;
     *) missing+=("$suite") ;;
     esac
+    # What fails without a fault, or does not run, cannot tell anything.
+    [[ $fault != none ]] || tail -20 "$output" >&2
   done
   verdict=
   [[ ${#missing[@]} -eq 0 ]] || verdict="   <- did not run: ${missing[*]}"
@@ -101,10 +103,6 @@ for fault in none "${faults[@]}"; do
   fi
   [[ -z $verdict ]] || status=1
   printf '%-12s%s%s\n' "${fault/none/(control)}" "${noticing[*]:--}" "$verdict"
-  # What fails without a fault, or does not run, cannot tell anything.
-  if [[ $fault == none && $status != 0 ]]; then
-    tail -5 "$output" >&2
-    exit 1
-  fi
+  [[ $fault != none || $status == 0 ]] || exit 1
 done
 exit $status

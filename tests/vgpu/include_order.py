@@ -14,7 +14,7 @@ LAYERS = [  # from the bottom up: a folder, and what it may include beside itsel
     ("exec", ["memory", "state"]),
     ("translate", ["state", "exec"]),
     ("wave", ["memory", "state", "exec", "translate"]),
-    (".", ["wave"]),
+    (".", ["exec", "wave"]),
     ("queue", ["memory", "wave"]),
     ("api", ["memory", "state", "wave"]),
     ("driver", ["memory", "state", "translate", "wave", "queue"]),
