@@ -113,7 +113,7 @@ bool WaveObserver::before(Wave &w, const Inst *inst) {
   if (tracer_)
     tracer_->before(w, inst, *operands_);
   if (resources_) {
-    caches_->enter(w, inst, *operands_);
+    caches_->enter(w, *operands_);
     resources_->enter(w, *operands_);
   }
   return true;

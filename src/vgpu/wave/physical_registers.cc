@@ -47,9 +47,33 @@ std::string PhysicalRegisters::text() const {
   return fmt::format("{} SGPRs, {} VGPRs, {} AccVGPRs", sgprs, vgprs, accVgprs);
 }
 
+namespace {
+
+CacheUse cacheUse(const Operands &o) {
+  if (o.mnemonic.starts_with("s_dcache_inv"))
+    return CacheUse::InvalidateScalar;
+  if (o.mnemonic.starts_with("buffer_wbinvl1"))
+    return CacheUse::InvalidateVector;
+  if (!o.memory)
+    return CacheUse::None;
+  switch (o.space) {
+  case MemorySpace::Scalar:
+    return o.memory->load || o.memory->store || o.memory->atomic ? CacheUse::Scalar : CacheUse::None;
+  case MemorySpace::Global:
+  case MemorySpace::Flat:
+  case MemorySpace::Buffer:
+    return o.memory->toLds ? CacheUse::None : CacheUse::Vector;
+  default:
+    return CacheUse::None;
+  }
+}
+
+} // namespace
+
 ResourcePlan ResourcePlan::of(const Operands &operands, const PhysicalRegisters &registers) {
   ResourcePlan plan;
   plan.branchesOnVccz = operands.mnemonic == "s_cbranch_vccz" || operands.mnemonic == "s_cbranch_vccnz";
+  plan.cache = cacheUse(operands);
   plan.relative = operands.mnemonic.starts_with("s_movrel");
   unsigned halves = 0;
   for (const RegisterUse &use : operands.registers) {

@@ -59,12 +59,16 @@ struct PhysicalRegisters {
 /// How much of VCC an instruction writes, by whichever name.
 enum class VccWrite : uint8_t { None, Partial, Whole };
 
+/// What an instruction has to do with caches (strict_caches.h).
+enum class CacheUse : uint8_t { None, Scalar, Vector, InvalidateScalar, InvalidateVector };
+
 /// What an instruction means for the physical machine: worked out once per dispatch.
 struct ResourcePlan {
   std::optional<Reg> missing; ///< that it names
   bool missingWritten = false;
   bool trapRegisterWritten = false; ///< a TTMP, which only trap handlers may
   VccWrite vcc = VccWrite::None;
+  CacheUse cache = CacheUse::None;
   bool branchesOnVccz = false;
   bool relative = false; ///< s_movrel: registers depend on M0
 

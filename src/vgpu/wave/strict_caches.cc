@@ -22,10 +22,6 @@ __attribute__((no_sanitize("address", "thread"))) void copyLine(uint64_t from, u
   }
 }
 
-bool startsWith(std::string_view text, std::initializer_list<std::string_view> prefixes) {
-  return std::ranges::any_of(prefixes, [&](std::string_view prefix) { return text.starts_with(prefix); });
-}
-
 /// What a load of less than a dword leaves in its register (exec/vmem.h), by its mnemonic.
 uint32_t extended(std::string_view mnemonic, uint32_t raw, unsigned bytes) {
   const bool high = mnemonic.ends_with("_d16_hi"), half = high || mnemonic.ends_with("_d16");
@@ -99,36 +95,38 @@ size_t StrictCaches::unitOf(const Wave &w) const {
   return (id[0] + uint64_t{groups_[0]} * (id[1] + uint64_t{groups_[1]} * id[2])) % units_.size();
 }
 
-void WaveCaches::enter(Wave &w, const Inst *inst, const Operands &o) {
-  scalar_ = vector_ = false;
-  if (o.mnemonic.starts_with("s_dcache_inv")) {
+void WaveCaches::enter(Wave &w, const OperandCache::Known &o) {
+  use_ = o.resources.cache;
+  if (use_ == CacheUse::None) [[likely]]
+    return;
+  StaleCache *const vector = caches_.vector(w);
+  if (use_ == CacheUse::InvalidateScalar)
     caches_.scalar(w).invalidate();
-  } else if (o.mnemonic.starts_with("buffer_wbinvl1")) {
-    if (StaleCache *cache = caches_.vector(w))
-      cache->invalidate();
-  }
-  if (!o.memory)
-    return;
+  else if (use_ == CacheUse::InvalidateVector && vector)
+    vector->invalidate();
+  else if (use_ == CacheUse::Scalar)
+    enterScalar(w, o);
+  else if (use_ == CacheUse::Vector && vector && w.exec() != 0 &&
+           (o.space != MemorySpace::Buffer || !(w.s[number(o.memory->saddr.first) + 1] >> 31)))
+    enterVector(w, o);
+  else
+    use_ = CacheUse::None;
+}
+
+void WaveCaches::enterScalar(Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
-  if (o.space == MemorySpace::Scalar) {
-    scalar_ = startsWith(o.mnemonic, {"s_load", "s_buffer", "s_scratch", "s_store", "s_atomic"});
-    if (!scalar_)
-      return;
-    addresses_ = addressesOf(w, o);
-    inside_ = m.bytes / 4;
-    if (o.mnemonic.starts_with("s_buffer")) {
-      const uint32_t *v = &w.s[number(m.saddr.first)];
-      const uint64_t base = (v[0] | uint64_t{v[1] & 0xffff} << 32) & ~3ull, offset = addresses_.first[0] - base;
-      const uint64_t size = uint64_t{std::max(1u, v[1] >> 16 & 0x3fff)} * v[2];
-      inside_ = offset < size ? static_cast<unsigned>(std::min<uint64_t>(inside_, (size - offset + 3) / 4)) : 0;
-    }
+  addresses_ = addressesOf(w, o);
+  inside_ = m.bytes / 4;
+  if (!o.mnemonic.starts_with("s_buffer"))
     return;
-  }
-  vector_ = caches_.vector(w) && !m.toLds && w.exec() != 0 &&
-            (o.space == MemorySpace::Global || o.space == MemorySpace::Flat ||
-             (o.space == MemorySpace::Buffer && !(w.s[number(m.saddr.first) + 1] >> 31)));
-  if (!vector_)
-    return;
+  const uint32_t *v = &w.s[number(m.saddr.first)];
+  const uint64_t base = (v[0] | uint64_t{v[1] & 0xffff} << 32) & ~3ull, offset = addresses_.first[0] - base;
+  const uint64_t size = uint64_t{std::max(1u, v[1] >> 16 & 0x3fff)} * v[2];
+  inside_ = offset < size ? static_cast<unsigned>(std::min<uint64_t>(inside_, (size - offset + 3) / 4)) : 0;
+}
+
+void WaveCaches::enterVector(Wave &w, const Operands &o) {
+  const MemoryAccess &m = *o.memory;
   addresses_ = addressesOf(w, o);
   lanes_ = w.exec();
   if (o.space == MemorySpace::Buffer && !m.store && !m.atomic)
@@ -179,11 +177,11 @@ void WaveCaches::leaveVector(Wave &w, const Inst *inst, const Operands &o, Stale
 }
 
 void WaveCaches::leave(Wave &w, const Inst *inst, const Operands &o) {
-  if (w.stop == Stop::Fault)
+  if (use_ == CacheUse::None || w.stop == Stop::Fault)
     return;
-  if (scalar_)
+  if (use_ == CacheUse::Scalar)
     leaveScalar(w, inst, o);
-  if (vector_)
+  else if (use_ == CacheUse::Vector)
     leaveVector(w, inst, o, *caches_.vector(w));
 }
 

@@ -71,19 +71,21 @@ private:
 /// The caches as one wave sees them: lets each load execute, and puts what the cache has in place of what it loaded.
 class WaveCaches {
 public:
-  WaveCaches(StrictCaches &caches) : caches_(caches) {}
+  explicit WaveCaches(StrictCaches &caches) : caches_(caches) {}
 
-  void enter(Wave &w, const Inst *inst, const Operands &operands);
+  void enter(Wave &w, const OperandCache::Known &operands);
   void leave(Wave &w, const Inst *inst, const Operands &operands);
   /// Dwords that were not what memory has.
   uint64_t stale() const { return stale_; }
 
 private:
+  void enterScalar(Wave &w, const Operands &operands);
+  void enterVector(Wave &w, const Operands &operands);
   void leaveScalar(Wave &w, const Inst *inst, const Operands &operands);
   void leaveVector(Wave &w, const Inst *inst, const Operands &operands, StaleCache &cache);
 
   StrictCaches &caches_;
-  bool scalar_ = false, vector_ = false; ///< what the instruction is for
+  CacheUse use_ = CacheUse::None; ///< of the instruction
   Addresses addresses_;
   uint64_t lanes_ = 0;  ///< that access memory
   unsigned inside_ = 0; ///< scalar: dwords that are not out of a buffer's bounds

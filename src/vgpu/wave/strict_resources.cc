@@ -87,6 +87,8 @@ void WaveResources::start(Wave &w) {
 void WaveResources::notice(Wave &w) {
   if (!machine_.registers.alias)
     return;
+  if (memcmp(&special(w, 0), last_, sizeof last_) == 0 && memcmp(&numbered(w, 0), last_, sizeof last_) == 0) [[likely]]
+    return;
   for (unsigned n = 0; n < PhysicalRegisters::kSpecials; ++n) {
     if (special(w, n) != last_[n])
       numbered(w, n) = special(w, n);
