@@ -52,7 +52,9 @@ const ExecLevel &choose(unsigned lanes) {
       {"avx2", __builtin_cpu_supports("x86-64-v3") != 0, 32, level_avx2_32::level},
 #endif
       {"base", true, 64, level_base::level},
+#ifdef LUTHIER_VGPU_HAS_base_32
       {"base", true, 32, level_base_32::level},
+#endif
   };
   const auto wanted = env::text(env::kCpu.name);
   const auto known = env::check(env::kCpu);
@@ -68,10 +70,12 @@ const ExecLevel &choose(unsigned lanes) {
                  choice.name);
     return choice.level();
   }
-  // Wanted is a level that was not built.
-  const ExecLevel &last = lanes == 32 ? level_base_32::level() : level_base::level();
-  log::error("LUTHIER_VGPU_CPU is '{}', which this build does not have; '{}' is used", wanted.value_or(""), last.name);
-  return last;
+  if (lanes == 64) { // wanted is a level that was not built
+    log::error("LUTHIER_VGPU_CPU is '{}', which this build does not have; 'base' is used", wanted.value_or(""));
+    return level_base::level();
+  }
+  static const ExecLevel kNone{"none", 32, {}, nullptr}; // builds that have nothing for waves of 32 lanes
+  return kNone;
 }
 
 } // namespace
