@@ -256,7 +256,7 @@ private:
     if (mnemonic.starts_with("s_quadmask") || mnemonic.starts_with("s_wqm"))
       add(writes, {Reg::Scc, 1});
     if (mnemonic == "s_set_gpr_idx_mode")
-      add(reads, {Reg::M0, 1}); // of which it replaces some bits
+      add(reads, {Reg::M0, 1});           // of which it replaces some bits
     if (mnemonic.starts_with("scratch_")) // LLVM forgets it where the data goes to LDS
       add(reads, {Reg::FlatScratchLo, 2});
     if (mnemonic == "s_setvskip") {
