@@ -5,6 +5,7 @@
 #include "rewrite/emit.h"
 #include "support/env.h"
 
+#include <array>
 #include <chrono>
 #include <map>
 
@@ -20,6 +21,41 @@ nlohmann::json jsonOf(const Resources &resources) {
           {"kernarg", resources.kernarg},
           {"code_bytes", resources.codeBytes},
           {"waves_per_simd", resources.wavesPerSimd}};
+}
+
+/// FNV-1a, to tell whether code of two builds is the same.
+class Hash {
+public:
+  template <class T> void add(const T &value) { bytes({reinterpret_cast<const uint8_t *>(&value), sizeof value}); }
+  void bytes(std::span<const uint8_t> data) {
+    for (const uint8_t byte : data)
+      value_ = (value_ ^ byte) * 0x100000001b3;
+  }
+  std::string text() const { return fmt::format("{:016x}", value_); }
+
+private:
+  uint64_t value_ = 0xcbf29ce484222325;
+};
+
+std::string codeHash(const Variant &variant) {
+  Hash hash;
+  hash.bytes(variant.code);
+  for (const CodeRelocation &relocation : variant.relocations) {
+    hash.add(relocation.offset);
+    hash.add(relocation.high);
+    hash.add(relocation.base);
+    hash.add(relocation.variable);
+    hash.add(relocation.addend);
+  }
+  return hash.text();
+}
+
+std::string descriptorHash(const Variant &variant) {
+  Hash hash;
+  std::array<std::byte, object::KernelDescriptor::kBytes> bytes;
+  variant.descriptor.write(bytes);
+  hash.add(bytes);
+  return hash.text();
 }
 
 /// Instructions that have nothing behind them: insertions there have no meaning.
@@ -147,6 +183,8 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
                         {"after", jsonOf(variant.after)},
                         {"instructions", rewritten->originalInstructions},
                         {"inserted", rewritten->insertedInstructions},
+                        {"code_hash", codeHash(variant)},
+                        {"descriptor_hash", descriptorHash(variant)},
                         {"open_calls", rewritten->openCalls}});
         if (variant.after.scratch > variant.before.scratch)
           result.moreScratch.emplace_back(kernel.descriptor, variant.after.scratch - variant.before.scratch);
