@@ -18,8 +18,7 @@
 //           results from before and behind a write of EXEC used together, and a mask that is overwritten
 //           (s_waitcnt_depctr); WMMA that uses the result of WMMA (v_nop).
 // Nor is what no code for HSA does: VCC used by its name and by its alias among the SGPRs, images with half
-// descriptors. XNACK replays are no matter of distance (see analysis/waits.h), but with xnack+ a memory
-// instruction must not be inserted right behind another one whose address it overwrites: anything between them helps.
+// descriptors. XNACK replays are no matter of distance (see analysis/replays.h).
 #pragma once
 
 #include "analysis/cfg.h"

@@ -14,9 +14,7 @@
 // Data of stores is read when the store issues on all targets from gfx7 on, so nothing but the count remains of one;
 // scalar stores (gfx8, gfx9) are taken to read late. At a function's entry and behind a call of something unknown,
 // anything may be in flight, into any register, until a wait for 0.
-//
-// Not covered: an XNACK replay (xnack+ targets), which executes memory instructions of an unbroken run again. Their
-// address registers must survive until the run ends; who inserts code between them breaks the run, and that is enough.
+// An XNACK replay executes memory instructions of an unbroken run again: see analysis/replays.h.
 #pragma once
 
 #include "analysis/cfg.h"

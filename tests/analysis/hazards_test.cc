@@ -4,6 +4,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/hazards.h"
 #include "analysis/program.h"
+#include "analysis/replays.h"
 #include "code.h"
 #include "object/container.h"
 
@@ -60,7 +61,8 @@ class HazardJudge : public testing::TestWithParam<Generation> {
 protected:
   /// What LLVM makes of functions of two instructions each: the instructions' bytes, nops between them included.
   static std::vector<std::vector<std::vector<uint8_t>>> compile(const std::string &target,
-                                                                const std::vector<std::string> &functions) {
+                                                                const std::vector<std::string> &functions,
+                                                                const std::string &attributes = "-xnack") {
     const std::string base = testing::TempDir() + "/hazards-" + target + "-" + std::to_string(getpid());
     {
       std::ofstream file(base + ".mir");
@@ -68,8 +70,8 @@ protected:
         file << "---\nname: f" << n << "\nbody: |\n  bb.0:\n" << functions[n] << "    S_ENDPGM 0\n...\n";
     }
     const std::string command = std::string(LLC) + " -mtriple=amdgcn-amd-amdhsa -mcpu=" + target +
-                                " -mattr=-xnack -start-before=post-RA-hazard-rec -show-mc-encoding " + base +
-                                ".mir -o " + base + ".s";
+                                " -mattr=" + attributes + " -start-before=post-RA-hazard-rec -show-mc-encoding " +
+                                base + ".mir -o " + base + ".s";
     EXPECT_EQ(system(command.c_str()), 0) << command;
     std::vector<std::vector<std::vector<uint8_t>>> result(functions.size());
     std::vector<std::vector<uint8_t>> *current = nullptr;
@@ -211,6 +213,67 @@ TEST_P(HazardJudge, AgreesWithLlvmOnSequences) {
   }
   EXPECT_EQ(differences, 0u);
   EXPECT_GT(gaps, 0u);
+}
+
+// Where accesses may be repeated, LLVM ends runs of memory instructions as we do, we more for FLAT and its like.
+TEST_P(HazardJudge, AgreesWithLlvmOnReplays) {
+  const isa::Target &target = *isa::findTarget(GetParam().target);
+  if (!target.xnackMask)
+    GTEST_SKIP() << "nothing is repeated";
+  const std::vector<std::string> instructions = {
+      "$sgpr4 = S_LOAD_DWORD_IMM $sgpr0_sgpr1, 0, 0",
+      "$sgpr6_sgpr7 = S_LOAD_DWORDX2_IMM $sgpr4_sgpr5, 8, 0",
+      "$sgpr0_sgpr1 = S_LOAD_DWORDX2_IMM $sgpr10_sgpr11, 8, 0",
+      "$sgpr10 = S_BUFFER_LOAD_DWORD_IMM $sgpr12_sgpr13_sgpr14_sgpr15, 8, 0",
+      "$vgpr0 = BUFFER_LOAD_DWORD_OFFEN $vgpr1, $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0, 0, 0, implicit $exec",
+      "$vgpr1 = BUFFER_LOAD_DWORD_OFFEN $vgpr2, $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0, 0, 0, implicit $exec",
+      "$vgpr2_vgpr3 = BUFFER_LOAD_DWORDX2_OFFSET $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0, 0, 0, implicit $exec",
+      "BUFFER_STORE_DWORD_OFFEN_exact $vgpr4, $vgpr1, $sgpr12_sgpr13_sgpr14_sgpr15, 0, 0, 0, 0, implicit $exec",
+      "$vgpr8 = V_MOV_B32_e32 1, implicit $exec",
+      "$sgpr20 = S_MOV_B32 1",
+  };
+  constexpr unsigned kFunctions = 400, kLength = 5;
+  std::mt19937 random(2);
+  std::vector<std::string> functions;
+  for (unsigned n = 0; n < kFunctions; ++n) {
+    std::string body;
+    for (unsigned k = 0; k < kLength; ++k)
+      body += "    " + instructions[random() % instructions.size()] + "\n";
+    functions.push_back(body);
+  }
+  const auto compiled = compile(GetParam().target, functions, "+xnack");
+  const auto decoder = isa::Decoder::create(target);
+  ASSERT_TRUE(decoder) << decoder.error().message();
+  unsigned broken = 0, differences = 0;
+  for (size_t n = 0; n < compiled.size(); ++n) {
+    SCOPED_TRACE(functions[n]);
+    std::vector<uint8_t> code;
+    for (const std::vector<uint8_t> &bytes : compiled[n])
+      code.insert(code.end(), bytes.begin(), bytes.end());
+    const auto sequence = (*decoder)->decode(code, 0);
+    ASSERT_TRUE(sequence) << sequence.error().message();
+    EXPECT_TRUE(verifyReplays(Cfg::build(sequence->instrs(), {})));
+    std::vector<const Instr *> run;
+    for (const Instr &instr : sequence->instrs()) {
+      if (instr.opcode() == Opcode::S_NOP) {
+        // Without it, the two would be one run.
+        const Instr *after[] = {&instr + 1};
+        ++broken;
+        if (!needsBreak(run, after) && ++differences <= 10)
+          ADD_FAILURE() << "LLVM breaks before " << (&instr + 1)->mnemonic();
+        run.clear();
+        continue;
+      }
+      const Instr *after[] = {&instr};
+      // We mind stores whose operands get overwritten, too.
+      const bool loads = std::ranges::any_of(run, [](const Instr *i) { return i->is(Property::Load); });
+      if (loads && needsBreak(run, after) && ++differences <= 10)
+        ADD_FAILURE() << "LLVM does not break before " << instr.mnemonic();
+      run.push_back(&instr);
+    }
+  }
+  EXPECT_EQ(differences, 0u);
+  EXPECT_GT(broken, 20u);
 }
 
 /// A tuple of registers as machine IR names it.
