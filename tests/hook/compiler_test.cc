@@ -179,6 +179,22 @@ TEST_F(Compiled, TablesAreReadByScalarLoads) {
   EXPECT_EQ(text.back(), "s_waitcnt lgkmcnt(0)");
 }
 
+/// The scalar cache does not see what other hooks, and the kernel, store.
+TEST_F(Compiled, VariablesAreNotReadByScalarLoads) {
+  for (const Machine &machine : kMachines)
+    for (const char *name : {"readsDevice", "readsLimit", "readsLaunch", "readsLane", "readsMemory"}) {
+      SCOPED_TRACE(fmt::format("{} {} {}", machine.name, machine.waveSize, name));
+      const auto fragment = compile(name, machine);
+      ASSERT_TRUE(fragment);
+      unsigned loads = 0;
+      for (const Instr &instr : fragment->code.instrs()) {
+        loads += instr.is(Property::Load);
+        EXPECT_NE(instr.memorySpace(), MemorySpace::Scalar) << instr.mnemonic();
+      }
+      EXPECT_GT(loads, 0u);
+    }
+}
+
 /// What docs/hooks.md shows.
 TEST(Example, IsTrue) {
   const auto module = load(EXAMPLE_HOOKS);

@@ -32,6 +32,15 @@ LUTHIER_HOOK(wave) void branchy(uint32_t a, uint32_t b) {
   else
     seen += b;
 }
+// Variables that other hooks may change, read as uniformly as can be.
+LUTHIER_HOOK(wave) uint32_t readsDevice() { return plain; }
+LUTHIER_HOOK(wave) void readsLimit(uint32_t n) {
+  if (counters[3] < initialized[1])
+    seen += n;
+}
+LUTHIER_HOOK(wave) uint64_t readsLaunch() { return launches + first; }
+LUTHIER_HOOK(lane) uint32_t readsLane(uint32_t x) { return plain + x; }
+LUTHIER_HOOK(wave) uint32_t readsMemory(const uint32_t *address) { return *address; }
 LUTHIER_HOOK(wave) uint32_t lookUp(uint32_t n) { return table[n & 3]; }
 LUTHIER_HOOK(wave) void loadsFirst() {
   for (uint32_t n = 0; n < 16; ++n)

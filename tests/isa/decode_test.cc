@@ -503,7 +503,7 @@ TEST(Decode, IndexModeWidensVectorOperands) {
   const Code code("gfx90a", "v_mov_b32 v0, v1\ns_set_gpr_idx_on s0, 9\nv_mov_b32 v250, v253\ns_set_gpr_idx_off\n"
                             "v_mov_b32 v0, v1\ns_endpgm");
   EXPECT_EQ(names(code[0].writes()), words("v0"));
-  EXPECT_EQ(names(code[2].reads()), words("exec v[250:255] v[253:255]"));
+  EXPECT_EQ(names(code[2].reads()), words("exec m0 v[250:255] v[253:255]"));
   EXPECT_EQ(names(code[2].writes()), words("v[250:255]"));
   EXPECT_TRUE(code[2].is(Property::Indexed));
   EXPECT_EQ(names(code[4].writes()), words("v0"));

@@ -21,6 +21,7 @@ struct RunOptions {
   Size3 grid = {64}, workgroup = {64};
   bool strict = false;
   bool count = false;
+  std::optional<uint64_t> resources = {};        ///< a seed: on the physical machine (--strict-resources)
   std::optional<vgpu::Arguments> arguments = {}; ///< instead of the two pointers
 };
 
@@ -66,6 +67,7 @@ public:
     }
     vgpu::LaunchOptions launch{.grid = options.grid, .workgroup = options.workgroup};
     launch.strictWaits = options.strict;
+    launch.strictResources = options.resources;
     launch.count = options.count;
     const vgpu::RunningLaunch running = must(gpu_->launch(*found, launch, options.arguments.value_or(arguments())));
     // A kernel that was rewritten wrongly may never end.
