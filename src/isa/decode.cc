@@ -295,8 +295,10 @@ void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, b
   if (maybeSkipped && !out.is(Property::Scalar))
     for (unsigned n = 0; n < writes.count; ++n)
       reads.add(writes.ranges[n]);
-  if (indexedVectors)
+  if (indexedVectors) {
     out.properties_ |= static_cast<uint32_t>(Property::Indexed);
+    reads.add({Reg::M0, 1}); // the index, and which operands it is for
+  }
   for (unsigned n = 0; n < writes.count; ++n)
     if (writes.ranges[n].contains(Reg::ExecLo) || writes.ranges[n].contains(Reg::ExecHi))
       out.properties_ |= static_cast<uint32_t>(Property::WritesExec);
