@@ -152,6 +152,10 @@ LaunchSegment Entry::segment() const {
   return segment;
 }
 
+bool Entry::setsFlatScratch(bool spill) const {
+  return spill && !object::KernelDescriptor::architectedFlatScratch(*target_);
+}
+
 Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
   const object::KernelDescriptor original = descriptor;
   CodeSequence code;
@@ -205,7 +209,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     if (!isWorkitemId(value) && !isLaunchArgument(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
-  if (spill && !object::KernelDescriptor::architectedFlatScratch(*target_)) {
+  if (setsFlatScratch(spill)) {
     const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
     glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
     glue.add(code, GlueOp::FlatScratchHigh, init + 1);

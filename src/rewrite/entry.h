@@ -38,6 +38,8 @@ public:
   Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
   LaunchSegment segment() const;
 
+  /// Whether the code writes FLAT_SCRATCH.
+  bool setsFlatScratch(bool spill) const;
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
   Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const;
   /// Literals of the code that are halves of launch blocks' addresses: offset of the literal, number of the block,

@@ -28,7 +28,9 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
 
   // What is allocated but never touched is as good as new, unless code that is not known may touch it.
   Counts &had = pool.original_;
-  had = {std::min<unsigned>(target.sgprs, descriptor.sgprs(target)), given.vgprs, given.accVgprs};
+  had.sgprs = std::min<unsigned>(target.sgprs, descriptor.sgprs(target));
+  had.vgprs = given.vgprs;
+  had.accVgprs = given.accVgprs;
   if (!open) {
     had.sgprs = std::max<unsigned>(countOf(touched, Reg::S0, target.sgprs), descriptor.initialSgprs(target).total);
     had.vgprs = std::min(given.vgprs, std::max(countOf(touched, Reg::V0, target.vgprs), 3u));
@@ -95,6 +97,7 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
       return {};
     const RegRange range{std::exchange(spareScalars_, {}).first, static_cast<uint16_t>(count)};
     reserved_.insert(range);
+    use(range);
     return {range};
   }
   const Home home{laneHome_, true, static_cast<uint8_t>(lanesUsed_)};
@@ -186,6 +189,10 @@ RegisterPool::Counts RegisterPool::counts() const {
   counts.sgprs = std::max(counts.sgprs, countOf(used_, Reg::S0, target_->sgprs));
   counts.vgprs = std::max(counts.vgprs, countOf(used_, Reg::V0, target_->vgprs));
   counts.accVgprs = std::max(counts.accVgprs, countOf(used_, Reg::A0, target_->accVgprs));
+  // The last ones of those that a wave has, in the order of their numbers.
+  const Reg first = target_->trailingSgprs ? used_.firstFrom(Reg::FlatScrLo) : Reg::Ttmp0;
+  if (first < Reg::Ttmp0)
+    counts.trailing = number(Reg::Ttmp0) - (number(first) & ~1u);
   return counts;
 }
 

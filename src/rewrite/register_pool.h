@@ -69,13 +69,14 @@ public:
   /// Registers that exist for the guest and may be saved and lent to a hook.
   const RegSet &lendable() const { return lendable_; }
 
-  /// Notes that code uses these.
+  /// Notes that inserted code uses these.
   void use(const RegSet &regs) { used_ |= regs; }
   void use(RegRange regs) { used_.insert(regs); }
 
   /// Counts to allocate: what the kernel had, or more if more is in use.
   struct Counts {
-    unsigned sgprs = 0; ///< without VCC and the like
+    unsigned sgprs = 0;    ///< without VCC and the like
+    unsigned trailing = 0; ///< that must follow these: VCC, XNACK_MASK, FLAT_SCRATCH, as far as inserted code uses them
     unsigned vgprs = 0, accVgprs = 0;
   };
   Counts counts() const;

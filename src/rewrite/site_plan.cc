@@ -336,6 +336,16 @@ Result<SitePlan> Planner::attempt(bool wait) {
       return makeError("a vector register would have to be saved: {}", spill_.reason);
   }
   plan.used = allocation.taken();
+  // Special registers too: a kernel that did not use them may have none.
+  for (unsigned n = number(Reg::FlatScrLo); n < number(Reg::Ttmp0); ++n)
+    if (fragment_.writes.contains(static_cast<Reg>(n)))
+      plan.used.insert(static_cast<Reg>(n));
+  for (const OutputBinding &output : site_.outputs)
+    if (output.guest >= Reg::FlatScrLo && output.guest < Reg::Ttmp0)
+      plan.used.insert(output.guest);
+  for (const std::optional<Reg> &where : {plan.lanesExec, plan.lanesBase})
+    if (where)
+      plan.used.insert({*where, static_cast<uint16_t>(where == plan.lanesExec ? mask : 1)});
   return plan;
 }
 

@@ -84,7 +84,11 @@ RegSet VariantBuilder::touched() const {
   RegSet sure = allocation_.registers;
   for (unsigned n = 0; n < target_.sgprs && n < descriptor_.sgprs(target_); ++n)
     sure.insert(sgpr(n));
-  return set & sure;
+  RegSet used = set & sure;
+  for (const Reg reg : {Reg::XnackMaskLo, Reg::XnackMaskHi})
+    if (target_.xnackMask && set.contains(reg))
+      used.insert(reg);
+  return used;
 }
 
 /// Registers of the guest that a hook is given; EXEC is there in any case.

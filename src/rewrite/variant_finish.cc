@@ -6,8 +6,6 @@
 
 namespace luthier::rewrite {
 
-namespace {} // namespace
-
 Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, const RegisterPool::Counts &counts,
                                     uint64_t code) const {
   const isa::ResourceUse use{.waveSize = descriptor.waveSize(target_),
@@ -62,10 +60,12 @@ Result<void> VariantBuilder::finish(Layout &body) {
 
   // Resources: the descriptor and the note say the same.
   const RegisterPool::Counts counts = pool_->counts();
-  const uint32_t specials = target_.trailingSgprs;
-  const bool moreSgprs = target_.countsSgprs() && counts.sgprs > pool_->original().sgprs;
-  const uint32_t sgprs = std::max(descriptor_.sgprs(target_), moreSgprs ? counts.sgprs + specials : 0);
-  LUTHIER_TRY(descriptor.setSgprs(target_, sgprs));
+  // VCC, XNACK_MASK and FLAT_SCRATCH are the last of a wave's SGPRs. A kernel that did not use one of them may have its
+  // own registers there.
+  const uint32_t trailing =
+      target_.countsSgprs() && counts.sgprs > pool_->original().sgprs ? target_.trailingSgprs : counts.trailing;
+  const uint32_t sgprs = trailing ? counts.sgprs + trailing : 0;
+  LUTHIER_TRY(descriptor.setSgprs(target_, std::max(descriptor_.sgprs(target_), sgprs)));
   uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file
   if (!target_.unifiedVgprs)
     vgprs = std::max({vgprs, counts.vgprs, counts.accVgprs});
@@ -85,8 +85,8 @@ Result<void> VariantBuilder::finish(Layout &body) {
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
-  if (moreSgprs)
-    variant.metadata.sgprCount = std::max(metadata_.sgprCount, counts.sgprs + specials);
+  if (sgprs)
+    variant.metadata.sgprCount = std::max(metadata_.sgprCount, sgprs);
   variant.metadata.vgprCount =
       std::max(metadata_.vgprCount,
                target_.unifiedVgprs && counts.accVgprs ? descriptor.accumOffset() + counts.accVgprs : counts.vgprs);
