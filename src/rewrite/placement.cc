@@ -78,8 +78,24 @@ bool Writer::movesAsPair(const InputBinding &low, const InputBinding &high) cons
 }
 
 Result<void> Writer::writeOutputs(CodeSequence &code) {
-  for (const OutputBinding &output : plan_.results) {
+  const auto pair = [&](size_t n) { // whether it and the next are the halves of VCC, from two registers in a row
+    if (n + 1 >= plan_.results.size() || plan_.results[n].guest != Reg::VccLo ||
+        plan_.results[n + 1].guest != Reg::VccHi)
+      return false;
+    const Reg from = plan_.map(plan_.results[n].fragment);
+    return number(from) % 2 == 0 && plan_.map(plan_.results[n + 1].fragment) == from + 1;
+  };
+  bool halves = false;
+  for (size_t n = 0; n < plan_.results.size(); ++n) {
+    const OutputBinding &output = plan_.results[n];
     const Reg from = plan_.map(output.fragment);
+    const bool vcc = (output.guest == Reg::VccLo || output.guest == Reg::VccHi) && !glue_.target().partialVccWritesUpdateVccz;
+    if (vcc && pair(n)) {
+      glue_.add(code, GlueOp::RestoreVcc, from);
+      ++n;
+      continue;
+    }
+    halves |= vcc;
     if (output.lane >= 0)
       glue_.writeLane(code, output.guest, static_cast<unsigned>(output.lane), from);
     else if (output.guest == Reg::Scc)
@@ -87,6 +103,8 @@ Result<void> Writer::writeOutputs(CodeSequence &code) {
     else
       LUTHIER_TRY(glue_.move(code, output.guest, from));
   }
+  if (halves) // a write of all of it, for VCCZ
+    glue_.add(code, GlueOp::RestoreVcc, Reg::VccLo);
   return {};
 }
 
