@@ -170,6 +170,18 @@ unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *con
   return missing;
 }
 
+unsigned hazardReach(const isa::Target &target, std::span<const Instr *const> code) {
+  const Rules &rules = Rules::of(target);
+  unsigned reach = 0, distance = 0;
+  for (size_t n = code.size(); n-- && distance < rules.window();) {
+    if (distance < kNear || (traitsOf(*code[n]).classes & rules.far()))
+      if (const Rules::Follow behind = rules.behind(infoOf(*code[n]).classes); behind.reach > distance)
+        reach = std::max(reach, behind.reach - distance);
+    distance += waitStatesOf(target, *code[n]);
+  }
+  return reach;
+}
+
 namespace {
 
 /// Looks backwards from one instruction after the other.

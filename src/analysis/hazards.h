@@ -39,6 +39,10 @@ unsigned hazardWindow(const isa::Target &target);
 unsigned missingWaitStates(const isa::Target &target, std::span<const Instr *const> before,
                            std::span<const Instr *const> after);
 
+/// Up to so many wait states behind the last of `code`, some rule may be about one of its instructions and what comes
+/// there.
+unsigned hazardReach(const isa::Target &target, std::span<const Instr *const> code);
+
 /// How many wait states the instruction itself is.
 unsigned waitStatesOf(const isa::Target &target, const Instr &instr);
 

@@ -75,6 +75,12 @@ void CodeSequence::append(const CodeSequence &other) {
   memory_.insert(memory_.end(), other.memory_.begin(), other.memory_.end());
 }
 
+void CodeSequence::insert(size_t bytes, size_t instrs, const CodeSequence &other) {
+  bytes_.insert(bytes_.begin() + static_cast<ptrdiff_t>(bytes), other.bytes_.begin(), other.bytes_.end());
+  instrs_.insert(instrs_.begin() + static_cast<ptrdiff_t>(instrs), other.instrs_.begin(), other.instrs_.end());
+  memory_.insert(memory_.end(), other.memory_.begin(), other.memory_.end());
+}
+
 void CodeSequence::clear() {
   bytes_.clear();
   instrs_.clear();

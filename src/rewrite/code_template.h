@@ -67,6 +67,8 @@ public:
   /// ... with its last four bytes, a literal, set.
   void add(const InstrTemplate &like, const RegMap &map, uint32_t literal);
   void append(const CodeSequence &other);
+  /// Puts the other one in, behind so many bytes, which are so many instructions.
+  void insert(size_t bytes, size_t instrs, const CodeSequence &other);
   void clear();
 
   std::span<const uint8_t> bytes() const { return bytes_; }

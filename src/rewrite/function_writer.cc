@@ -14,8 +14,6 @@ using analysis::CallKind;
 using analysis::Exit;
 using Kind = CodeRange::Kind;
 
-constexpr unsigned kMostPaths = 16;
-
 /// The register range that a jump through registers takes its address from.
 RegRange addressOperand(const Instr &instr) {
   for (const Operand &operand : instr.operands())
@@ -31,23 +29,6 @@ RegRange returnOperand(const Instr &instr) {
   return {};
 }
 
-/// No rule asks for more between a vector instruction that writes a scalar register and one that reads it. Hooks and
-/// glue have no producers that take longer.
-constexpr unsigned kFarthestFromVector = 5;
-
-/// Wait states that are missing between such an instruction of `code` and whatever comes `distance` behind it.
-unsigned missingBehindVector(std::span<const Instr *const> code, unsigned distance) {
-  for (size_t n = code.size(); n-- > 0 && distance < kFarthestFromVector; ++distance) {
-    const Instr &instr = *code[n];
-    if (!instr.is(Property::Vector))
-      continue;
-    for (RegRange range : instr.writes())
-      if (isScalar(range.first))
-        return kFarthestFromVector - distance;
-  }
-  return 0;
-}
-
 } // namespace
 
 Result<void> FunctionWriter::write(Layout::Label entry) {
@@ -56,6 +37,7 @@ Result<void> FunctionWriter::write(Layout::Label entry) {
     labels_.push_back(layout.newLabel());
   findIndexing();
   layout.bind(entry);
+  neighbours_.startEntry();
   if (!points_.entry.empty() && liveness_ && !cfg_.blocks().empty()) {
     const Instr &first = cfg_.instrs().front();
     insert(points_.entry, first, {liveness_->atStart(0), waits_->atStart(0)}, 0);
@@ -103,17 +85,12 @@ void FunctionWriter::flush() {
   pendingCount_ = 0;
 }
 
-void FunctionWriter::remember(std::span<const Instr *const> instrs) {
-  recent_.insert(recent_.end(), instrs.begin(), instrs.end());
-}
-
 Result<void> FunctionWriter::writeBlock(uint32_t number) {
   const Block &block = cfg_.blocks()[number];
   Layout &layout = context_.layout;
   flush();
   block_ = number;
-  recent_.clear();
-  inserted_.clear();
+  neighbours_.startBlock(number);
   layout.bind(labels_[number]);
 
   // What is live and in flight at the points of this block.
@@ -159,7 +136,7 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
     }
     if (!at || !at->removed) {
       LUTHIER_TRY(writeInstr(index));
-      recent_.push_back(&instr);
+      neighbours_.add(instr);
       if (instr.opcode() == Opcode::S_SET_GPR_IDX_ON)
         indexed_ = kOn;
       else if (instr.opcode() == Opcode::S_SET_GPR_IDX_OFF)
@@ -213,8 +190,7 @@ void FunctionWriter::writeGap(const Instr &instr) {
   CodeSequence code;
   context_.glue.nops(code, analysis::waitStatesOf(target, instr));
   context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
-  inserted_.push_back(std::move(code));
-  remember(inserted_.back().instrs());
+  neighbours_.add(code);
 }
 
 Result<void> FunctionWriter::writeInstr(uint32_t index) {
@@ -363,7 +339,7 @@ Result<void> FunctionWriter::writeStubs() {
   for (const Stub &stub : stubs_) {
     context_.layout.bind(stub.label);
     block_ = stub.to;
-    recent_.clear();
+    neighbours_.startEdge(stub.to);
     indexed_ = indexing_.empty() ? kOff : indexing_[stub.to];
     const Block &from = cfg_.blocks()[stub.from];
     insert(points_.edges.at({stub.from, stub.to}), cfg_.terminator(from),
@@ -400,7 +376,7 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
     site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
   PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
-  addSpacing(placed, next);
+  neighbours_.space(placed, next);
 
   flush();
   Layout &layout = context_.layout;
@@ -423,102 +399,6 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   account.waits += placed.waited;
   context_.insertedInstructions += count;
   return {};
-}
-
-/// Control paths to the start of a block: the last instructions before it, per path.
-std::vector<std::vector<const Instr *>> FunctionWriter::pathsTo(uint32_t block) const {
-  const unsigned window = analysis::hazardWindow(context_.glue.target());
-  std::vector<std::vector<const Instr *>> done, open;
-  std::vector<uint32_t> at;
-  open.emplace_back();
-  at.push_back(block);
-  while (!open.empty() && done.size() < kMostPaths) {
-    std::vector<const Instr *> path = std::move(open.back());
-    const uint32_t start = at.back();
-    open.pop_back();
-    at.pop_back();
-    const auto predecessors = cfg_.predecessors(cfg_.blocks()[start]);
-    if (predecessors.empty() || path.size() >= window) {
-      done.push_back(std::move(path));
-      continue;
-    }
-    for (uint32_t edge : predecessors) {
-      const Block &from = cfg_.blocks()[cfg_.edges()[edge].from];
-      std::vector<const Instr *> longer;
-      const uint32_t take = std::min<uint32_t>(from.count, window);
-      for (uint32_t n = from.count - take; n < from.count; ++n)
-        longer.push_back(&cfg_.instrs()[from.first + n]);
-      longer.insert(longer.end(), path.begin(), path.end());
-      if (open.size() + done.size() >= kMostPaths)
-        done.push_back(std::move(longer));
-      else {
-        open.push_back(std::move(longer));
-        at.push_back(cfg_.number(from));
-      }
-    }
-  }
-  return done;
-}
-
-/// Wait states where guest and inserted code meet, and where glue and hook do.
-void FunctionWriter::addSpacing(PlacedSite &placed, uint32_t next) {
-  const isa::Target &target = context_.glue.target();
-  const unsigned window = analysis::hazardWindow(target);
-  if (!window) {
-    placed.finish();
-    return;
-  }
-  const auto join = [](std::initializer_list<std::span<const Instr *const>> parts) {
-    std::vector<const Instr *> all;
-    for (auto part : parts)
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  };
-  // Guest to what comes first.
-  const std::vector<const Instr *> inserted =
-      join({placed.before.instrs(), placed.fragment.instrs(), placed.after.instrs()});
-  unsigned states = 0;
-  if (recent_.size() >= window)
-    states = analysis::missingWaitStates(target, recent_, inserted);
-  else
-    for (const std::vector<const Instr *> &path : pathsTo(block_))
-      states = std::max(states, analysis::missingWaitStates(target, join({path, recent_}), inserted));
-  // Within: the hook's own code is right, and so are the parts around it.
-  const unsigned toHook = analysis::missingWaitStates(target, placed.before.instrs(), placed.fragment.instrs());
-  const unsigned fromHook = analysis::missingWaitStates(
-      target, join({placed.before.instrs(), placed.fragment.instrs()}), placed.after.instrs());
-  placed.padBefore(context_.glue, states);
-  placed.padBeforeFragment(context_.glue, toHook);
-  placed.padBehindFragment(context_.glue, fromHook);
-
-  // To what follows in this block; beyond it, to anything: far enough for every rule.
-  const Block &block = cfg_.blocks()[block_];
-  std::vector<const Instr *> following;
-  for (uint32_t n = next; n <= block.last() && following.size() < window; ++n)
-    following.push_back(&cfg_.instrs()[n]);
-  const std::vector<const Instr *> code =
-      join({placed.before.instrs(), placed.fragment.instrs(), placed.after.instrs()});
-  unsigned behind = analysis::missingWaitStates(target, code, following);
-  for (const analysis::Edge &edge : cfg_.successors(block)) {
-    if (following.size() >= window)
-      break;
-    std::vector<const Instr *> path = following;
-    const Block &to = cfg_.blocks()[edge.to];
-    for (uint32_t n = 0; n < to.count && path.size() < window; ++n)
-      path.push_back(&cfg_.instrs()[to.first + n]);
-    behind = std::max(behind, analysis::missingWaitStates(target, code, path));
-  }
-  // What is inserted in blocks behind this one is not known yet.
-  if (following.size() < kFarthestFromVector)
-    behind = std::max(behind, missingBehindVector(code, static_cast<unsigned>(following.size())));
-  placed.padBehind(context_.glue, behind);
-  placed.finish();
-
-  inserted_.push_back(placed.before);
-  inserted_.push_back(placed.fragment);
-  inserted_.push_back(placed.after);
-  for (size_t n = inserted_.size() - 3; n < inserted_.size(); ++n)
-    remember(inserted_[n].instrs());
 }
 
 } // namespace luthier::rewrite

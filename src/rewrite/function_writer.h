@@ -4,6 +4,7 @@
 #include "analysis/interprocedural.h"
 #include "analysis/program.h"
 #include "rewrite/layout.h"
+#include "rewrite/neighbours.h"
 #include "rewrite/placement.h"
 #include "rewrite/points.h"
 
@@ -16,6 +17,7 @@ namespace luthier::rewrite {
 struct VariantContext {
   const Glue &glue;
   Layout &layout;
+  bool replays; ///< memory accesses may be repeated
   Placer &placer;
   /// Fills in what an insertion's fragment is given: `site` gets fragment, inputs and outputs.
   std::function<Result<void>(uint32_t insertion, const Instr &at, Site &site)> bind;
@@ -38,10 +40,12 @@ public:
   FunctionWriter(VariantContext &context, const analysis::Function &function, const FunctionPoints &points,
                  const analysis::Liveness *liveness, const analysis::Waits *waits)
       : context_(context), function_(function), cfg_(function.cfg()), points_(points), liveness_(liveness),
-        waits_(waits) {}
+        waits_(waits), neighbours_(context.glue, cfg_, context.replays) {}
 
   /// `entry`: where calls go. The function's first instruction comes behind what happens at its entry.
   Result<void> write(Layout::Label entry);
+  /// When it is written.
+  Neighbours takeNeighbours() { return std::move(neighbours_); }
 
 private:
   struct Point {
@@ -61,9 +65,6 @@ private:
 
   void insert(const std::vector<uint32_t> &insertions, const Instr &at, const Point &point, uint32_t next);
   Result<void> insertOne(uint32_t insertion, const Instr &at, const Point &point, uint32_t next);
-  void addSpacing(PlacedSite &placed, uint32_t next);
-  std::vector<std::vector<const Instr *>> pathsTo(uint32_t block) const;
-  void remember(std::span<const Instr *const> instrs);
   void findIndexing();
 
   VariantContext &context_;
@@ -83,8 +84,7 @@ private:
   std::vector<uint8_t> indexing_; ///< by block: what s_set_gpr_idx_on may have left at its start; empty: nothing ever
   uint8_t indexed_ = kOff;        ///< here
   uint32_t block_ = 0;
-  std::vector<const Instr *> recent_;  ///< written last in this block, guest's and inserted
-  std::vector<CodeSequence> inserted_; ///< keeps what recent_ refers to
+  Neighbours neighbours_;
 };
 
 } // namespace luthier::rewrite

@@ -189,7 +189,7 @@ Result<PlacedSite> Writer::write() {
     LUTHIER_TRY(writeOutputs(out));
   if (lane && !fragment_.safeWhenEmpty) {
     // Around the hook when no lane is active.
-    placed.guard = {in.size(), out.size()};
+    placed.guard = {in.size(), out.size(), out.instrs().size()};
     glue_.add(in, GlueOp::BranchExecZero);
   }
   bool loads = false;
@@ -251,10 +251,20 @@ void PlacedSite::padBefore(const Glue &glue, unsigned waitStates) {
 void PlacedSite::padBeforeFragment(const Glue &glue, unsigned waitStates) { glue.nops(before, waitStates); }
 
 void PlacedSite::padBehindFragment(const Glue &glue, unsigned waitStates) {
-  const size_t was = after.size();
+  const size_t was = after.size(), instrs = after.instrs().size();
   padFront(after, glue, waitStates);
-  if (guard)
+  if (guard) {
     guard->into += after.size() - was;
+    guard->instrs += after.instrs().size() - instrs;
+  }
+}
+
+void PlacedSite::padAround(const Glue &glue, unsigned waitStates) {
+  if (!waitStates)
+    return;
+  CodeSequence nops;
+  glue.nops(nops, waitStates);
+  after.insert(guard->into, guard->instrs, nops);
 }
 
 void PlacedSite::padBehind(const Glue &glue, unsigned waitStates) { glue.nops(after, waitStates); }

@@ -51,6 +51,7 @@ struct PlacedSite {
   /// A branch in `before` around the hook, to so many bytes into `after`: taken when no lane is active.
   struct Guard {
     size_t at = 0, into = 0;
+    size_t instrs = 0; ///< of `after` that it goes around
   };
   std::optional<Guard> guard;
   unsigned saved = 0;
@@ -60,6 +61,7 @@ struct PlacedSite {
   void padBefore(const Glue &glue, unsigned waitStates); ///< in front of everything
   void padBeforeFragment(const Glue &glue, unsigned waitStates);
   void padBehindFragment(const Glue &glue, unsigned waitStates);
+  void padAround(const Glue &glue, unsigned waitStates); ///< where the guard's branch goes
   void padBehind(const Glue &glue, unsigned waitStates); ///< behind everything
   /// Sets the guard's distance, when nothing is added any more.
   void finish();

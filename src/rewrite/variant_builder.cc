@@ -285,6 +285,7 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     entries.try_emplace(function->symbol().address, layout.newLabel());
   VariantContext context{.glue = *tools_->glue,
                          .layout = layout,
+                         .replays = false,
                          .placer = placer,
                          .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
                          .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
@@ -336,6 +337,8 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
     result_.variant.functions.push_back({&function.symbol(), entries.at(function.symbol().address), 0});
     LUTHIER_TRY(writer.write(entries.at(function.symbol().address)));
+    if (n == 0)
+      start_.emplace(writer.takeNeighbours());
   }
   result_.originalInstructions = context.originalInstructions;
   result_.insertedInstructions = context.insertedInstructions;

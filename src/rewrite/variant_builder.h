@@ -63,6 +63,7 @@ private:
   std::vector<std::shared_ptr<const hook::HookModule>> blockModules_;
   std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> waveOffsets_; ///< of per-wave variables, in dwords
   Layout *layout_ = nullptr;
+  std::optional<Neighbours> start_; ///< of the kernel's own code, which comes behind the entry
 };
 
 } // namespace luthier::rewrite

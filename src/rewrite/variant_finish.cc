@@ -27,7 +27,10 @@ Result<void> VariantBuilder::finish(Layout &body) {
   Variant &variant = result_.variant;
   const bool spills = spill_.slots != 0;
   object::KernelDescriptor descriptor = descriptor_;
-  const CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
+  CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
+  tools_->glue->nops(entry, start_->missingBefore(entry.instrs()));
+  if (entry_->setsFlatScratch(spills))
+    pool_->use({Reg::FlatScrLo, 2});
   Layout::Result laid = LUTHIER_TRY(body.finish(target_.branchWord));
 
   const uint64_t shift = entry.size();
