@@ -1,6 +1,7 @@
 #include "rewrite/variant_builder.h"
 
 #include "analysis/interprocedural.h"
+#include "analysis/replays.h"
 #include "rewrite/note.h"
 
 #include <algorithm>
@@ -285,7 +286,7 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     entries.try_emplace(function->symbol().address, layout.newLabel());
   VariantContext context{.glue = *tools_->glue,
                          .layout = layout,
-                         .replays = false,
+                         .replays = analysis::mayReplay(object_),
                          .placer = placer,
                          .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
                          .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
