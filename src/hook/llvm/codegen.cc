@@ -100,6 +100,12 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Targ
     features = waveSize == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   else if (target.xnackMask)
     features = "+xnack"; // loads that can be executed again do no harm where they are not
+  {
+    // The scalar cache does not see what other hooks store while the kernel runs: variables are read through the vector
+    // cache, and only constants are not.
+    std::lock_guard lock(optionMutex);
+    setLlvmOption("amdgpu-scalarize-global-loads", "false");
+  }
   std::unique_ptr<llvm::TargetMachine> machine(
       llvmTarget->createTargetMachine(tripleArgument(), ref(target.name), features, llvm::TargetOptions(),
                                       llvm::Reloc::PIC_, std::nullopt, llvm::CodeGenOptLevel::Default));
