@@ -40,7 +40,7 @@ Result<void> FunctionWriter::write(Layout::Label entry) {
   neighbours_.startEntry();
   if (!points_.entry.empty() && liveness_ && !cfg_.blocks().empty()) {
     const Instr &first = cfg_.instrs().front();
-    insert(points_.entry, first, {liveness_->atStart(0), waits_->atStart(0)}, 0);
+    insert(points_.entry, first, atStart(0), 0);
   }
   for (uint32_t block = 0; block < cfg_.blocks().size(); ++block)
     LUTHIER_TRY(writeBlock(block));
@@ -48,6 +48,10 @@ Result<void> FunctionWriter::write(Layout::Label entry) {
   LUTHIER_TRY(writeStubs());
   context_.originalInstructions += cfg_.instrs().size();
   return {};
+}
+
+FunctionWriter::Point FunctionWriter::atStart(uint32_t block) const {
+  return {liveness_->atStart(block), waits_->atStart(block), modes_ ? modes_->atStart(block) : analysis::ModeState()};
 }
 
 /// Where registers may be chosen by an index, which hooks must not be subject to: compilers keep such regions within a
@@ -120,6 +124,11 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
           next = waits_->atStart(edge.to);
       after[index].waits = next;
     });
+    for (auto &[index, point] : before)
+      if (modes_) {
+        point.mode = modes_->before(cfg_.instrs()[index]);
+        after[index].mode = index == block.last() ? modes_->atEnd(number) : modes_->before(cfg_.instrs()[index + 1]);
+      }
   }
 
   indexed_ = indexing_.empty() ? kOff : indexing_[number];
@@ -151,8 +160,8 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
   for (const analysis::Edge &edge : cfg_.successors(block))
     if (static_cast<unsigned>(edge.kind) & static_cast<unsigned>(analysis::EdgeKind::Fallthrough))
       if (const auto on = points_.edges.find({number, edge.to}); on != points_.edges.end() && liveness_)
-        insert(on->second, cfg_.terminator(block), {liveness_->atStart(edge.to), waits_->atStart(edge.to)},
-               cfg_.blocks()[edge.to].first);
+        insert(on->second, cfg_.terminator(block), atStart(edge.to), cfg_.blocks()[edge.to].first);
+  neighbours_.endBlock();
   return number + 1 == cfg_.blocks().size() ? writeEnd(block) : Result<void>();
 }
 
@@ -342,8 +351,8 @@ Result<void> FunctionWriter::writeStubs() {
     neighbours_.startEdge(stub.to);
     indexed_ = indexing_.empty() ? kOff : indexing_[stub.to];
     const Block &from = cfg_.blocks()[stub.from];
-    insert(points_.edges.at({stub.from, stub.to}), cfg_.terminator(from),
-           {liveness_->atStart(stub.to), waits_->atStart(stub.to)}, cfg_.blocks()[stub.to].first);
+    insert(points_.edges.at({stub.from, stub.to}), cfg_.terminator(from), atStart(stub.to),
+           cfg_.blocks()[stub.to].first);
     CodeSequence code;
     context_.glue.add(code, GlueOp::Branch);
     context_.layout.addBranch(code.bytes(), labels_[stub.to], Kind::Glue, cfg_.terminator(from).address());
@@ -375,6 +384,11 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   if (plantedFault() == Fault::Waits)
     site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
+  if (modes_ && site.fragment->fragment->reads.contains(Reg::Mode)) {
+    if (!point.mode.is(analysis::kHookMode))
+      site.mode = &point.mode;
+    site.keepFlags = context_.readsFlags || point.mode.mayTrap();
+  }
   PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
   neighbours_.space(placed, next);
 

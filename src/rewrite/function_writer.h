@@ -17,7 +17,8 @@ namespace luthier::rewrite {
 struct VariantContext {
   const Glue &glue;
   Layout &layout;
-  bool replays; ///< memory accesses may be repeated
+  bool replays;    ///< memory accesses may be repeated
+  bool readsFlags; ///< the guest looks at the sticky flags of exceptions
   Placer &placer;
   /// Fills in what an insertion's fragment is given: `site` gets fragment, inputs and outputs.
   std::function<Result<void>(uint32_t insertion, const Instr &at, Site &site)> bind;
@@ -38,9 +39,9 @@ struct VariantContext {
 class FunctionWriter {
 public:
   FunctionWriter(VariantContext &context, const analysis::Function &function, const FunctionPoints &points,
-                 const analysis::Liveness *liveness, const analysis::Waits *waits)
+                 const analysis::Liveness *liveness, const analysis::Waits *waits, const analysis::Modes *modes)
       : context_(context), function_(function), cfg_(function.cfg()), points_(points), liveness_(liveness),
-        waits_(waits), neighbours_(context.glue, cfg_, context.replays) {}
+        waits_(waits), modes_(modes), neighbours_(context.glue, cfg_, context.replays) {}
 
   /// `entry`: where calls go. The function's first instruction comes behind what happens at its entry.
   Result<void> write(Layout::Label entry);
@@ -51,7 +52,9 @@ private:
   struct Point {
     analysis::LiveSets live;
     analysis::WaitState waits;
+    analysis::ModeState mode = {};
   };
+  Point atStart(uint32_t block) const;
 
   Result<void> writeBlock(uint32_t block);
   Result<void> writeInstr(uint32_t index);
@@ -73,6 +76,7 @@ private:
   const FunctionPoints &points_;
   const analysis::Liveness *liveness_;
   const analysis::Waits *waits_;
+  const analysis::Modes *modes_; ///< null: no hook depends on it
   std::vector<Layout::Label> labels_; ///< by block
   struct Stub {
     Layout::Label label;

@@ -53,6 +53,7 @@ constexpr Row kRows[] = {
     {GlueOp::WaitVector, "s_waitcnt vmcnt(0)"},
     {GlueOp::WaitScalar, "s_waitcnt lgkmcnt(0)"},
     {GlueOp::WaitBoth, "s_waitcnt vmcnt(0) lgkmcnt(0)"},
+    {GlueOp::WaitAll, "s_waitcnt vmcnt(0) expcnt(0) lgkmcnt(0)"},
     {GlueOp::Branch, "s_branch 0"},
     {GlueOp::BranchExecZero, "s_cbranch_execz 0"},
     {GlueOp::BranchScc0, "s_cbranch_scc0 0"},
@@ -60,6 +61,11 @@ constexpr Row kRows[] = {
     {GlueOp::Call, "s_call_b64 s[2:3], 0", nullptr, withCalls},
     {GlueOp::IndexOff, "s_set_gpr_idx_off", nullptr, withIndexing},
     {GlueOp::IndexOn, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1", nullptr, withIndexing},
+    {GlueOp::SaveMode, "s_getreg_b32 s2, hwreg(HW_REG_MODE, 0, 24)"},
+    {GlueOp::RestoreMode, "s_setreg_b32 hwreg(HW_REG_MODE, 0, 24), s2"},
+    {GlueOp::SetMode, "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 1), 0"},
+    {GlueOp::SaveFlags, "s_getreg_b32 s2, hwreg(HW_REG_TRAPSTS, 0, 9)"},
+    {GlueOp::RestoreFlags, "s_setreg_b32 hwreg(HW_REG_TRAPSTS, 0, 9), s2"},
     {GlueOp::LoadPair, "s_load_dwordx2 s[2:3], s[4:5], 0x0"},
     {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, withFlatScratchPair},
     {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, withFlatScratchPair},
@@ -175,6 +181,11 @@ void Glue::scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned
 void Glue::loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const {
   add(code, GlueOp::LoadPair, to, base);
   code.orIntoLast(of(GlueOp::LoadPair).instr->size(), uint64_t{offset} << 32);
+}
+
+void Glue::setMode(CodeSequence &code, unsigned firstBit, unsigned bits, uint32_t value) const {
+  addLiteral(code, GlueOp::SetMode, Reg::S0, value);
+  code.orIntoLast(of(GlueOp::SetMode).instr->size(), uint64_t{firstBit} << 6 | uint64_t{bits - 1} << 11);
 }
 
 void Glue::nops(CodeSequence &code, unsigned waitStates) const {

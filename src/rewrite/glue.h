@@ -40,6 +40,7 @@ enum class GlueOp : uint8_t {
   WaitVector,
   WaitScalar,
   WaitBoth,
+  WaitAll,
   Branch,
   BranchExecZero,
   BranchScc0,
@@ -47,6 +48,11 @@ enum class GlueOp : uint8_t {
   Call,
   IndexOff,
   IndexOn,
+  SaveMode,
+  RestoreMode,
+  SetMode,
+  SaveFlags,
+  RestoreFlags,
   LoadPair,
   FlatScratchLow,
   FlatScratchHigh,
@@ -79,6 +85,7 @@ public:
   void readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const;
   void scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const;
   void loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const;
+  void setMode(CodeSequence &code, unsigned firstBit, unsigned bits, uint32_t value) const;
   void nops(CodeSequence &code, unsigned waitStates) const;
 
 private:

@@ -29,6 +29,8 @@ private:
   }
   /// Whether two scalar inputs, one after the other, are the halves of 64 bits that one instruction can move.
   bool movesAsPair(const InputBinding &low, const InputBinding &high) const;
+  void setMode(CodeSequence &code) const;
+  void restoreMode(CodeSequence &code) const;
   Result<void> writeOutputs(CodeSequence &code);
 
   const Glue &glue_;
@@ -77,6 +79,37 @@ bool Writer::movesAsPair(const InputBinding &low, const InputBinding &high) cons
          to != low.guest;
 }
 
+/// Fields of MODE that are set at once.
+constexpr std::pair<unsigned, unsigned> kModeFields[] = {{0, 10}, {12, 7}, {23, 1}};
+
+constexpr uint32_t fieldOf(uint32_t mode, unsigned first, unsigned bits) { return mode >> first & ((1u << bits) - 1); }
+
+/// The guest's mode is saved if it is not known.
+void Writer::setMode(CodeSequence &code) const {
+  if (plan_.flags)
+    glue_.add(code, GlueOp::SaveFlags, *plan_.flags);
+  if (plan_.mode) {
+    glue_.add(code, GlueOp::SaveMode, *plan_.mode);
+    glue_.setMode(code, 0, 24, analysis::kHookMode);
+  } else if (site_.mode)
+    for (const auto &[first, bits] : kModeFields)
+      if (const uint32_t hook = fieldOf(analysis::kHookMode, first, bits);
+          hook != fieldOf(site_.mode->value, first, bits))
+        glue_.setMode(code, first, bits, hook);
+}
+
+void Writer::restoreMode(CodeSequence &code) const {
+  if (plan_.flags) // first: exceptions that are enabled again must not find any
+    glue_.add(code, GlueOp::RestoreFlags, *plan_.flags);
+  if (plan_.mode)
+    glue_.add(code, GlueOp::RestoreMode, *plan_.mode);
+  else if (site_.mode)
+    for (const auto &[first, bits] : kModeFields)
+      if (const uint32_t guest = fieldOf(site_.mode->value, first, bits);
+          guest != fieldOf(analysis::kHookMode, first, bits))
+        glue_.setMode(code, first, bits, guest);
+}
+
 Result<void> Writer::writeOutputs(CodeSequence &code) {
   const auto pair = [&](size_t n) { // whether it and the next are the halves of VCC, from two registers in a row
     if (n + 1 >= plan_.results.size() || plan_.results[n].guest != Reg::VccLo ||
@@ -113,7 +146,8 @@ Result<PlacedSite> Writer::write() {
   CodeSequence &in = placed.before, &out = placed.after;
   const bool lane = fragment_.kind == HookKind::Lane;
   if (plan_.wait) {
-    glue_.add(in, GlueOp::WaitBoth);
+    // Exports and GDS read their sources late.
+    glue_.add(in, site_.waits->most(analysis::Counter::Exp) ? GlueOp::WaitAll : GlueOp::WaitBoth);
     placed.waited = true;
   }
   if (site_.indexed)
@@ -185,6 +219,7 @@ Result<PlacedSite> Writer::write() {
   for (const InstrTemplate &instr : site_.fragment->instrs)
     placed.fragment.add(instr, plan_.map);
 
+  restoreMode(out);
   if (lane)
     LUTHIER_TRY(writeOutputs(out));
   if (lane && !fragment_.safeWhenEmpty) {
@@ -192,6 +227,7 @@ Result<PlacedSite> Writer::write() {
     placed.guard = {in.size(), out.size(), out.instrs().size()};
     glue_.add(in, GlueOp::BranchExecZero);
   }
+  setMode(in);
   bool loads = false;
   if (plan_.vectorsExec)
     glue_.add(out, GlueOp::ExecAll);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "analysis/liveness.h"
+#include "analysis/modes.h"
 #include "analysis/waits.h"
 #include "rewrite/glue.h"
 #include "rewrite/prepared_fragment.h"
@@ -44,6 +45,9 @@ struct Site {
   analysis::LiveSets live;
   const analysis::WaitState *waits = nullptr;
   bool indexed = false; ///< between s_set_gpr_idx_on and _off
+  /// What MODE may hold; null: the hook does not depend on it, or it is as the hook expects it.
+  const analysis::ModeState *mode = nullptr;
+  bool keepFlags = false; ///< exceptions of the hook must not be seen
 };
 
 struct PlacedSite {

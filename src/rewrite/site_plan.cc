@@ -301,6 +301,10 @@ Result<SitePlan> Planner::attempt(bool wait) {
     LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
   if (wants(Reg::M0, Reg::M0))
     LUTHIER_TRY(keep(plan.m0, 1, "M0"));
+  if (site_.mode && site_.mode->known != analysis::kModeBits)
+    LUTHIER_TRY(keep(plan.mode, 1, "MODE"));
+  if (site_.keepFlags)
+    LUTHIER_TRY(keep(plan.flags, 1, "the flags of exceptions"));
   for (const Cluster *cluster : open_) {
     if (isVector(cluster->regs.first))
       continue;

@@ -13,6 +13,7 @@ struct SitePlan {
   std::vector<Reg> lentScalars, lentVectors;
   std::optional<Reg> scc, vcc, m0, exec; ///< where they are saved
   bool execGiven = false;                ///< the hook is given EXEC, and it is kept there
+  std::optional<Reg> mode, flags;        ///< where MODE and the flags of exceptions are saved
   std::optional<Reg> spillBase;          ///< an SGPR with the spill area's offset
   std::optional<Reg> lanes;              ///< a VGPR that keeps lent SGPRs
   bool lanesLent = false;                ///< it had to be saved itself, in all lanes

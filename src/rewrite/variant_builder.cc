@@ -287,6 +287,7 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
   VariantContext context{.glue = *tools_->glue,
                          .layout = layout,
                          .replays = analysis::mayReplay(object_),
+                         .readsFlags = false,
                          .placer = placer,
                          .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
                          .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
@@ -328,14 +329,31 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
       return makeError("nothing is known of the registers of {}", function.symbol().name);
     pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
   }
+  // Only floating-point hooks care about MODE, and only where the guest changes it.
+  const bool floating = std::ranges::any_of(prepared_, [](const Prepared &prepared) {
+    return prepared.fragment && prepared.fragment->fragment->reads.contains(Reg::Mode);
+  });
+  const analysis::ModeState atStart = analysis::ModeState::atStart(descriptor_), unknown;
+  bool changesMode = false;
+  if (floating)
+    for (const analysis::Function *function : functions_)
+      for (const Instr &instr : function->instrs()) {
+        changesMode |= analysis::changesMode(instr);
+        context.readsFlags |= analysis::readsExceptionFlags(instr);
+      }
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
+    std::optional<analysis::Modes> modes;
+    if (floating && livenessOf[n])
+      modes = analysis::Modes::compute(function.cfg(), n == 0 || !changesMode ? atStart : unknown,
+                                       changesMode ? &unknown : nullptr);
     const analysis::Liveness *liveness = livenessOf[n];
     if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
     }
-    FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr);
+    FunctionWriter writer(context, function, points_[n], liveness, waits ? &*waits : nullptr,
+                          modes ? &*modes : nullptr);
     result_.variant.functions.push_back({&function.symbol(), entries.at(function.symbol().address), 0});
     LUTHIER_TRY(writer.write(entries.at(function.symbol().address)));
     if (n == 0)

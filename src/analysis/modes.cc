@@ -1,0 +1,163 @@
+#include "analysis/modes.h"
+
+#include "isa/form.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace luthier::analysis {
+
+namespace {
+
+constexpr unsigned kModeRegister = 1, kTrapstsRegister = 3;
+
+/// The field of a hardware register that s_setreg or s_getreg names.
+struct HardwareField {
+  unsigned id, first, bits;
+  uint32_t mask() const { return static_cast<uint32_t>(((uint64_t{1} << bits) - 1) << first); }
+};
+
+std::optional<HardwareField> fieldOf(const Instr &instr) {
+  const auto roles = isa::operandsOf(isa::formOf(instr.form_));
+  for (size_t n = 0; n < instr.operands().size(); ++n)
+    if (roles[n].role == isa::Role::HardwareRegister) {
+      const auto value = static_cast<uint64_t>(instr.operands()[n].value);
+      return HardwareField{static_cast<unsigned>(value & 0x3f), static_cast<unsigned>(value >> 6 & 0x1f),
+                           static_cast<unsigned>(value >> 11 & 0x1f) + 1};
+    }
+  return {};
+}
+
+/// The bits that an instruction sets, and to what, if that is known.
+struct ModeWrite {
+  uint32_t mask = 0;
+  std::optional<uint32_t> value;
+};
+
+ModeWrite writeOf(const Instr &instr) {
+  const auto roles = isa::operandsOf(isa::formOf(instr.form_));
+  const auto immediate = [&]() -> std::optional<uint32_t> {
+    for (size_t n = 0; n < instr.operands().size(); ++n)
+      if (instr.operands()[n].kind != OperandKind::Register && roles[n].role != isa::Role::HardwareRegister)
+        return static_cast<uint32_t>(instr.operands()[n].value);
+    return {};
+  };
+  switch (instr.opcode()) {
+  case Opcode::S_SETREG_B32:
+  case Opcode::S_SETREG_IMM32_B32: {
+    const auto field = fieldOf(instr);
+    if (!field || field->id != kModeRegister)
+      return {};
+    ModeWrite write{field->mask() & kModeBits, {}};
+    if (instr.opcode() == Opcode::S_SETREG_IMM32_B32)
+      if (const auto value = immediate())
+        write.value = (*value << field->first) & write.mask;
+    return write;
+  }
+  case Opcode::S_ROUND_MODE:
+    return {0x0f, immediate() ? std::optional(*immediate() & 0xf) : std::nullopt};
+  case Opcode::S_DENORM_MODE:
+    return {0xf0, immediate() ? std::optional((*immediate() & 0xf) << 4) : std::nullopt};
+  default:
+    return {};
+  }
+}
+
+} // namespace
+
+ModeState ModeState::atStart(const object::KernelDescriptor &descriptor) {
+  constexpr unsigned kFirstException = 12;
+  namespace rsrc2 = object::rsrc2;
+  uint32_t exceptions = 0;
+  unsigned n = 0;
+  for (const auto &field :
+       {rsrc2::exceptionInvalid, rsrc2::exceptionDenormal, rsrc2::exceptionDivideByZero, rsrc2::exceptionOverflow,
+        rsrc2::exceptionUnderflow, rsrc2::exceptionInexact, rsrc2::exceptionIntDivideByZero})
+    exceptions |= field.get(descriptor.rsrc2) << n++;
+  return of(descriptor.mode() | exceptions << kFirstException);
+}
+
+bool ModeState::merge(const ModeState &other) {
+  const ModeState was = *this;
+  known &= other.known & ~(value ^ other.value);
+  value &= known;
+  return *this != was;
+}
+
+void ModeState::step(const Instr &instr) {
+  const ModeWrite write = writeOf(instr);
+  if (!write.mask)
+    return;
+  known &= ~write.mask;
+  value &= ~write.mask;
+  if (write.value) {
+    known |= write.mask;
+    value |= *write.value;
+  }
+}
+
+bool changesMode(const Instr &instr) { return writeOf(instr).mask != 0; }
+
+bool readsExceptionFlags(const Instr &instr) {
+  if (instr.opcode() != Opcode::S_GETREG_B32)
+    return false;
+  const auto field = fieldOf(instr);
+  return field && field->id == kTrapstsRegister;
+}
+
+Modes Modes::compute(const Cfg &cfg, const ModeState &entry, const ModeState *behindCalls) {
+  Modes result;
+  result.cfg_ = &cfg;
+  result.behindCalls_ = behindCalls;
+  result.changes_ = std::ranges::any_of(cfg.instrs(), changesMode);
+  const auto blocks = cfg.blocks();
+  result.start_.assign(blocks.size(), entry);
+  if (!result.changes_ && !behindCalls)
+    return result;
+  std::vector<uint8_t> reached(blocks.size());
+  std::vector<uint32_t> open;
+  for (uint32_t n = 0; n < blocks.size(); ++n)
+    if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
+      if (n)
+        result.start_[n] = {};
+      reached[n] = 1;
+      open.push_back(n);
+    }
+  while (!open.empty()) {
+    const uint32_t n = open.back();
+    open.pop_back();
+    const ModeState state = result.atEnd(n);
+    for (const Edge &edge : cfg.successors(blocks[n])) {
+      bool changed = !reached[edge.to];
+      if (changed)
+        result.start_[edge.to] = state;
+      else
+        changed = result.start_[edge.to].merge(state);
+      reached[edge.to] = 1;
+      if (changed)
+        open.push_back(edge.to);
+    }
+  }
+  return result;
+}
+
+ModeState Modes::atEnd(uint32_t block) const {
+  ModeState state = start_[block];
+  if (changes_)
+    for (const Instr &instr : cfg_->instrs(cfg_->blocks()[block]))
+      state.step(instr);
+  if (behindCalls_ && cfg_->blocks()[block].call != CallKind::None)
+    state = *behindCalls_;
+  return state;
+}
+
+ModeState Modes::before(const Instr &instr) const {
+  const uint32_t index = cfg_->indexOf(instr);
+  const uint32_t block = cfg_->blockOf(index);
+  ModeState state = start_[block];
+  for (uint32_t n = cfg_->blocks()[block].first; changes_ && n < index; ++n)
+    state.step(cfg_->instrs()[n]);
+  return state;
+}
+
+} // namespace luthier::analysis
