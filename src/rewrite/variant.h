@@ -2,6 +2,7 @@
 #pragma once
 
 #include "hook/module.h"
+#include "isa/occupancy.h"
 #include "luthier/launch_value.h"
 #include "object/code_object.h"
 
@@ -81,6 +82,7 @@ struct Resources {
   uint32_t kernarg = 0;
   uint64_t codeBytes = 0;
   unsigned wavesPerSimd = 0;
+  isa::ResourceUse registers; ///< of a wave, for what fits on a compute unit
 };
 
 struct Variant {

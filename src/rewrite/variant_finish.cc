@@ -20,7 +20,8 @@ Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, 
           .scratch = descriptor.privateSegmentSize,
           .kernarg = descriptor.kernargSize,
           .codeBytes = code,
-          .wavesPerSimd = isa::occupancy(target_, use).wavesPerSimd};
+          .wavesPerSimd = isa::occupancy(target_, use).wavesPerSimd,
+          .registers = use};
 }
 
 Result<void> VariantBuilder::finish(Layout &body) {

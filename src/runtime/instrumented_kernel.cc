@@ -1,5 +1,6 @@
 #include "runtime/instrumented_kernel.h"
 
+#include "hsa/agent.h"
 #include "rewrite/emit.h"
 
 namespace luthier::runtime {
@@ -59,6 +60,10 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
       LUTHIER_TRY(loaded->executable->symbol(fmt::format("{}.kd", kernel->symbol->name), hsa::Agent(agent)));
   loaded->kernelObject = LUTHIER_TRY(symbol.kernelObject());
   loaded->largestWorkgroup = v.largestWorkgroup;
+  loaded->before = v.before.registers;
+  loaded->after = v.after.registers;
+  loaded->computeUnits = LUTHIER_TRY(hsa::Agent(agent).computeUnits());
+  loaded->target = &original.target();
   loaded->moreScratch = v.after.scratch - v.before.scratch;
   loaded->blocks = v.launchBlocks;
   loaded->segment = v.segment;

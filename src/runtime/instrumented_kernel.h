@@ -18,8 +18,11 @@ struct LoadedVariant {
   hsa::OwnedCodeObjectReader reader;
   hsa::OwnedExecutable executable;
   uint64_t kernelObject = 0;
-  uint32_t moreScratch = 0;      ///< bytes per work-item beyond the original's
-  uint32_t largestWorkgroup = 0; ///< work-items
+  uint32_t moreScratch = 0;       ///< bytes per work-item beyond the original's
+  uint32_t largestWorkgroup = 0;  ///< work-items
+  isa::ResourceUse before, after; ///< registers of the original's waves, and of this one's
+  uint64_t computeUnits = 0;      ///< of the agent
+  const isa::Target *target = nullptr;
   rewrite::LaunchSegment segment;
   std::vector<std::shared_ptr<const hook::HookModule>> blocks; ///< modules with per-launch variables
   bool callsHost = false;                                      ///< its hooks do
@@ -38,7 +41,8 @@ struct InstrumentedKernel {
   using Choice = std::vector<unsigned>;
   Choice choice;
   std::map<Choice, std::shared_ptr<InstrumentedKernel>> others; ///< the same kernel in other variants, under the lock
-  std::atomic<bool> tooLarge = false; ///< a launch had a workgroup that does not fit with the hooks: said once
+  std::atomic<bool> tooLarge = false;    ///< a launch had a workgroup that does not fit with the hooks: said once
+  std::atomic<bool> notResident = false; ///< a launch had as many workgroups as fit without the hooks: said once
 
   /// Before a tool is called about it: the tool sees the variant that it has chosen.
   void selectVariantFor(size_t tool) { kernel->variant = tool < choice.size() ? choice[tool] : 0; }

@@ -80,7 +80,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   }
   KernelAccount &account = *launch->kernel->account;
   ++account.seen;
-  if (!launch->kernel->variant || !hasRoomFor(*launch))
+  if (!launch->kernel->variant || !hasRoomFor(*launch) || !staysResident(*launch, packet.group_segment_size))
     return;
   const LoadedVariant &variant = *launch->kernel->variant;
   launch->number = ++launches_;
@@ -165,6 +165,31 @@ bool Launcher::hasRoomFor(const Launch::Impl &launch) {
     account_.fail(fmt::format("launches of {} with workgroups of {} work-items run unmodified: with its hooks there is "
                               "room for {}",
                               kernel.account->name, items, kernel.variant->largestWorkgroup));
+  }
+  return false;
+}
+
+bool Launcher::staysResident(const Launch::Impl &launch, uint32_t ldsBytes) {
+  InstrumentedKernel &kernel = *launch.kernel;
+  const LoadedVariant &variant = *kernel.variant;
+  const auto groups = [](uint32_t grid, uint32_t workgroup) {
+    return (uint64_t{grid} + workgroup - 1) / std::max(workgroup, 1u);
+  };
+  const uint64_t all = groups(launch.grid.x, launch.workgroup.x) * groups(launch.grid.y, launch.workgroup.y) *
+                       groups(launch.grid.z, launch.workgroup.z);
+  const auto resident = [&](isa::ResourceUse use) {
+    use.ldsBytes = ldsBytes;
+    use.workgroupSize = launch.workgroup.x * launch.workgroup.y * launch.workgroup.z;
+    return variant.computeUnits * isa::workgroupsPerComputeUnit(*variant.target, use);
+  };
+  const uint64_t room = resident(variant.after);
+  if (all <= room || all > resident(variant.before))
+    return true;
+  if (!kernel.notResident.exchange(true)) {
+    const LoadedTools::Lock lock(tools_);
+    account_.fail(fmt::format("launches of {} with {} workgroups run unmodified: without hooks all are on the GPU at "
+                              "once and may wait for each other; with its hooks there is room for {}",
+                              kernel.account->name, all, room));
   }
   return false;
 }

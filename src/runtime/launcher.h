@@ -57,6 +57,9 @@ private:
                                              const hsa::PacketBatch &batch);
   /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
   bool hasRoomFor(const Launch::Impl &launch);
+  /// A grid that is on the GPU as a whole may rely on it: its workgroups may wait for each other, in a cooperative
+  /// launch or not. With hooks it must be so too; the user is told once for a kernel.
+  bool staysResident(const Launch::Impl &launch, uint32_t ldsBytes);
   bool wantedByTools(Launch::Impl &launch, const hsa::PacketBatch &batch);
   /// What the entry of the instrumented kernel reads in place of the arguments.
   Result<void> makeSegment(Launch::Impl &launch, const void *arguments, const hsa::QueueInfo &queue);

@@ -326,6 +326,21 @@ TEST(Survival, WorkgroupsTooLargeForTheHooks) {
   EXPECT_THAT(strict.errors, HasSubstr(kWhy));
 }
 
+// Workgroups that are on the GPU at once may wait for each other. Where hooks would make it fewer, the launch runs
+// unmodified, and the account says so; others do not.
+TEST(Survival, WorkgroupsThatWaitForEachOther) {
+  const std::vector<std::string> program = {TEST_PROGRAMS "/resident"};
+  const ToolRun plain = run({}, program), counted = run({.tools = {kTool}}, program);
+  EXPECT_EQ(plain.outcome.exitCode, 0);
+  expectSame(counted, plain);
+  const auto account = counted.account("meet");
+  EXPECT_EQ(account["launches"], 4);
+  EXPECT_EQ(account["launches_instrumented"], 2);
+  EXPECT_LT(account["waves_per_simd"]["after"], account["waves_per_simd"]["before"]) << account.dump();
+  EXPECT_THAT(counted.errors, HasSubstr("workgroups run unmodified: without hooks all are on the GPU at once and may "
+                                        "wait for each other; with its hooks there is room for"));
+}
+
 // Where the report cannot be written, the application still runs; the user is told at its start, and the report is on
 // stderr.
 TEST(Survival, NoPlaceForTheReport) {
