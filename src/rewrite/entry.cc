@@ -110,7 +110,7 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
     if (home.empty())
       return makeError("no registers are left for {}", what);
     reserved.insert(home.regs);
-    lanes |= home.lanes;
+    lanes |= home.lanes || home.memory >= 0;
     return home;
   };
   if (needs.waveRegisters)
@@ -156,7 +156,8 @@ bool Entry::setsFlatScratch(bool spill) const {
   return spill && !object::KernelDescriptor::architectedFlatScratch(*target_);
 }
 
-Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const {
+Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill,
+                                  const SpillArea &area) const {
   const object::KernelDescriptor original = descriptor;
   CodeSequence code;
   literals_.clear();
@@ -168,18 +169,29 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   const LaunchSegment segment = this->segment();
   const Reg kernarg = sgpr(is[InitialSgpr::KernargSegmentPtr].first);
 
+  const auto setFlatScratch = [&] {
+    const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
+    glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
+    glue.add(code, GlueOp::FlatScratchHigh, init + 1);
+  };
+  if (area.scalars && setsFlatScratch(spill))
+    setFlatScratch(); // before anything is kept there
   // To where a value is kept; the scalar registers behind those that the wave was given are free here.
   const auto keep = [&](const Home &home, unsigned dword, Reg from) {
-    if (home.lanes)
+    if (home.memory >= 0) {
+      glue.scalarMemory(code, GlueOp::ScalarStore, from, area.kept(home.memory + static_cast<int>(dword)));
+      glue.add(code, GlueOp::WaitScalar); // it reads late
+    } else if (home.lanes)
       glue.writeLane(code, home.regs.first, home.lane + dword, from);
     else
       glue.add(code, GlueOp::MoveScalar, home.regs.first + dword, from);
   };
+  const auto elsewhere = [](const Home &home) { return home.lanes || home.memory >= 0; };
   const auto load = [&](const Home &home, uint32_t offset) {
-    glue.loadPair(code, home.lanes ? spare_ : home.regs.first, kernarg, offset);
-    if (home.lanes)
+    glue.loadPair(code, elsewhere(home) ? spare_ : home.regs.first, kernarg, offset);
+    if (elsewhere(home))
       glue.add(code, GlueOp::WaitScalar);
-    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+    for (unsigned half = 0; half < 2 && elsewhere(home); ++half)
       keep(home, half, spare_ + half);
   };
   for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
@@ -189,10 +201,10 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
       continue;
     }
     for (unsigned half = 0; half < 2; ++half) {
-      glue.literal(code, (home.lanes ? spare_ : home.regs.first) + half, 0);
+      glue.literal(code, (elsewhere(home) ? spare_ : home.regs.first) + half, 0);
       literals_.push_back({code.size() - 4, n, half == 1});
     }
-    for (unsigned half = 0; half < 2 && home.lanes; ++half)
+    for (unsigned half = 0; half < 2 && elsewhere(home); ++half)
       keep(home, half, spare_ + half);
   }
   for (const LaunchArgument &argument : segment.arguments)
@@ -209,11 +221,8 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     if (!isWorkitemId(value) && !isLaunchArgument(value))
       for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
         keep(home, n, sgpr(is[sgprOf(value)].first + n));
-  if (setsFlatScratch(spill)) {
-    const Reg init = sgpr(is[InitialSgpr::FlatScratchInit].first);
-    glue.add(code, GlueOp::FlatScratchLow, init, sgpr(is[InitialSgpr::PrivateSegmentWaveOffset].first));
-    glue.add(code, GlueOp::FlatScratchHigh, init + 1);
-  }
+  if (!area.scalars && setsFlatScratch(spill))
+    setFlatScratch();
   // What the kernel knows, back to where it knows it. Everything has only moved up, so that going up is safe.
   for (unsigned n = 0; n < object::kInitialSgprs; ++n)
     for (unsigned i = 0; i < was.ranges[n].count; ++i)
@@ -234,10 +243,10 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   }
   if (target_->packedWorkitemIds && descriptor.workitemIds() != original.workitemIds())
     glue.addLiteral(code, GlueOp::AndLiteral, vgpr(0), original.workitemIds() ? 0xfffff : 0x3ff, vgpr(0));
-  if (wave_.lanes && needs_.waveRegisters)
+  if (elsewhere(wave_) && needs_.waveRegisters)
     glue.constant(code, spare_, 0);
   for (unsigned n = 0; n < needs_.waveRegisters; ++n)
-    if (wave_.lanes)
+    if (elsewhere(wave_))
       keep(wave_, n, spare_);
     else
       glue.constant(code, wave_.regs.first + n, 0);

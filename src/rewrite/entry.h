@@ -13,6 +13,7 @@
 #include "hook/fragment.h"
 #include "object/code_object.h"
 #include "rewrite/glue.h"
+#include "rewrite/placement.h"
 #include "rewrite/register_pool.h"
 #include "rewrite/variant.h"
 
@@ -41,7 +42,8 @@ public:
   /// Whether the code writes FLAT_SCRATCH.
   bool setsFlatScratch(bool spill) const;
   /// The code, and what changes in the descriptor for it. `spill`: scratch is used by what was inserted.
-  Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill) const;
+  Result<CodeSequence> write(const Glue &glue, object::KernelDescriptor &descriptor, bool spill,
+                             const SpillArea &area) const;
   /// Literals of the code that are halves of launch blocks' addresses: offset of the literal, number of the block,
   /// upper half or not.
   struct BlockLiteral {

@@ -206,6 +206,13 @@ Result<void> FunctionWriter::writeInstr(uint32_t index) {
   const Instr &instr = cfg_.instrs()[index];
   const Block &block = cfg_.blocks()[block_];
   const bool last = index == block.last();
+  if (context_.writeBack && instr.is(Property::EndProgram)) {
+    flush();
+    CodeSequence code;
+    context_.glue.add(code, GlueOp::ScalarWriteBack);
+    context_.glue.add(code, GlueOp::WaitScalar);
+    context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
+  }
   switch (instr.opcode()) {
   case Opcode::S_GETPC_B64:
     flush();

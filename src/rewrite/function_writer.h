@@ -19,6 +19,7 @@ struct VariantContext {
   Layout &layout;
   bool replays;    ///< memory accesses may be repeated
   bool readsFlags; ///< the guest looks at the sticky flags of exceptions
+  bool writeBack;  ///< scalar values are in memory: a wave must not leave them in the scalar cache
   Placer &placer;
   /// Fills in what an insertion's fragment is given: `site` gets fragment, inputs and outputs.
   std::function<Result<void>(uint32_t insertion, const Instr &at, Site &site)> bind;
@@ -76,7 +77,7 @@ private:
   const FunctionPoints &points_;
   const analysis::Liveness *liveness_;
   const analysis::Waits *waits_;
-  const analysis::Modes *modes_; ///< null: no hook depends on it
+  const analysis::Modes *modes_;      ///< null: no hook depends on it
   std::vector<Layout::Label> labels_; ///< by block
   struct Stub {
     Layout::Label label;

@@ -16,6 +16,10 @@ bool withScratch(const Target &target) { return target.scratchInstructions; }
 bool withCalls(const Target &target) { return target.callInstruction; }
 bool withIndexing(const Target &target) { return target.gprIndexing; }
 bool withFlatScratchPair(const Target &target) { return target.scratchInstructions && target.scalarFlatScratch; }
+/// Scalar stores relative to FLAT_SCRATCH: where it is a pair of SGPRs, there are such.
+bool withScalarStores(const Target &target) {
+  return target.scratchInstructions && target.flatScratch == isa::FlatScratch::Sgprs;
+}
 
 struct Row {
   GlueOp op;
@@ -67,6 +71,9 @@ constexpr Row kRows[] = {
     {GlueOp::SaveFlags, "s_getreg_b32 s2, hwreg(HW_REG_TRAPSTS, 0, 9)"},
     {GlueOp::RestoreFlags, "s_setreg_b32 hwreg(HW_REG_TRAPSTS, 0, 9), s2"},
     {GlueOp::LoadPair, "s_load_dwordx2 s[2:3], s[4:5], 0x0"},
+    {GlueOp::ScalarStore, "s_store_dword s2, flat_scratch, 0x0", nullptr, withScalarStores},
+    {GlueOp::ScalarLoad, "s_load_dword s2, flat_scratch, 0x0", nullptr, withScalarStores},
+    {GlueOp::ScalarWriteBack, "s_dcache_wb", nullptr, withScalarStores},
     {GlueOp::FlatScratchLow, "s_add_u32 flat_scratch_lo, s2, s4", nullptr, withFlatScratchPair},
     {GlueOp::FlatScratchHigh, "s_addc_u32 flat_scratch_hi, s2, 0", nullptr, withFlatScratchPair},
     {GlueOp::AndLiteral, "v_and_b32_e32 v2, 0x12345678, v4"},
@@ -181,6 +188,11 @@ void Glue::scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned
 void Glue::loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const {
   add(code, GlueOp::LoadPair, to, base);
   code.orIntoLast(of(GlueOp::LoadPair).instr->size(), uint64_t{offset} << 32);
+}
+
+void Glue::scalarMemory(CodeSequence &code, GlueOp op, Reg scalar, uint32_t offset) const {
+  add(code, op, scalar);
+  code.orIntoLast(of(op).instr->size(), uint64_t{offset} << 32);
 }
 
 void Glue::setMode(CodeSequence &code, unsigned firstBit, unsigned bits, uint32_t value) const {

@@ -54,6 +54,9 @@ enum class GlueOp : uint8_t {
   SaveFlags,
   RestoreFlags,
   LoadPair,
+  ScalarStore,
+  ScalarLoad,
+  ScalarWriteBack,
   FlatScratchLow,
   FlatScratchHigh,
   AndLiteral,
@@ -85,6 +88,8 @@ public:
   void readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const;
   void scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const;
   void loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const;
+  /// Between a scalar register and the wave's scratch, at an offset in bytes.
+  void scalarMemory(CodeSequence &code, GlueOp op, Reg scalar, uint32_t offset) const;
   void setMode(CodeSequence &code, unsigned firstBit, unsigned bits, uint32_t value) const;
   void nops(CodeSequence &code, unsigned waitStates) const;
 

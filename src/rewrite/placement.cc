@@ -25,7 +25,7 @@ private:
   void store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base);
   bool load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base); ///< whether it must be waited for
   bool outputIs(Reg guest) const {
-    return std::ranges::any_of(site_.outputs, [&](const OutputBinding &o) { return o.guest == guest; });
+    return std::ranges::any_of(site_.outputs, [&](const OutputBinding &o) { return o.memory < 0 && o.guest == guest; });
   }
   /// Whether two scalar inputs, one after the other, are the halves of 64 bits that one instruction can move.
   bool movesAsPair(const InputBinding &low, const InputBinding &high) const;
@@ -71,7 +71,7 @@ bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg>
 
 bool Writer::movesAsPair(const InputBinding &low, const InputBinding &high) const {
   const auto plain = [](const InputBinding &copy) {
-    return !copy.constant && copy.lane < 0 && !isVector(copy.fragment) && copy.guest < Reg::Scc;
+    return copy.inRegister() && copy.lane < 0 && !isVector(copy.fragment) && copy.guest < Reg::Scc;
   };
   const auto pair = [](Reg first, Reg second) { return number(first) % 2 == 0 && second == first + 1; };
   const Reg to = plan_.map(low.fragment);
@@ -118,24 +118,30 @@ Result<void> Writer::writeOutputs(CodeSequence &code) {
     const Reg from = plan_.map(plan_.results[n].fragment);
     return number(from) % 2 == 0 && plan_.map(plan_.results[n + 1].fragment) == from + 1;
   };
-  bool halves = false;
+  bool halves = false, stored = false;
   for (size_t n = 0; n < plan_.results.size(); ++n) {
     const OutputBinding &output = plan_.results[n];
     const Reg from = plan_.map(output.fragment);
-    const bool vcc = (output.guest == Reg::VccLo || output.guest == Reg::VccHi) && !glue_.target().partialVccWritesUpdateVccz;
+    const bool vcc =
+        (output.guest == Reg::VccLo || output.guest == Reg::VccHi) && !glue_.target().partialVccWritesUpdateVccz;
     if (vcc && pair(n)) {
       glue_.add(code, GlueOp::RestoreVcc, from);
       ++n;
       continue;
     }
     halves |= vcc;
-    if (output.lane >= 0)
+    if (output.memory >= 0) {
+      glue_.scalarMemory(code, GlueOp::ScalarStore, from, spill_.kept(output.memory));
+      stored = true;
+    } else if (output.lane >= 0)
       glue_.writeLane(code, output.guest, static_cast<unsigned>(output.lane), from);
     else if (output.guest == Reg::Scc)
       glue_.add(code, GlueOp::RestoreScc, from);
     else
       LUTHIER_TRY(glue_.move(code, output.guest, from));
   }
+  if (stored) // its data is read late
+    glue_.add(code, GlueOp::WaitScalar);
   if (halves) // a write of all of it, for VCCZ
     glue_.add(code, GlueOp::RestoreVcc, Reg::VccLo);
   return {};
@@ -164,12 +170,19 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
   }
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
-    glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
+    if (plan_.scalarsInMemory)
+      glue_.scalarMemory(in, GlueOp::ScalarStore, plan_.lentScalars[n], spill_.saved(n));
+    else
+      glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
+  if (plan_.scalarsInMemory) { // scalar stores read their data late
+    glue_.add(in, GlueOp::WaitScalar);
+    spill_.scalarsUsed = true;
+  }
 
   if (plan_.scc)
     glue_.add(in, GlueOp::SaveScc, *plan_.scc);
   for (const InputBinding &copy : plan_.copies)
-    if (!copy.constant && copy.guest == Reg::Scc && !isVector(copy.fragment))
+    if (copy.inRegister() && copy.guest == Reg::Scc && !isVector(copy.fragment))
       glue_.add(in, GlueOp::SaveScc, plan_.map(copy.fragment));
   if (plan_.spillBase)
     glue_.constant(in, *plan_.spillBase, spill_.base);
@@ -178,14 +191,18 @@ Result<PlacedSite> Writer::write() {
   if (plan_.m0)
     glue_.add(in, GlueOp::SaveM0, *plan_.m0);
   // What the hook is given, as far as it is scalar: EXEC among it.
+  bool loaded = false;
   for (size_t n = 0; n < plan_.copies.size(); ++n) {
     const InputBinding &copy = plan_.copies[n];
-    if (isVector(copy.fragment) || (!copy.constant && copy.guest == Reg::Scc))
+    if (isVector(copy.fragment) || (copy.inRegister() && copy.guest == Reg::Scc))
       continue;
     const Reg to = plan_.map(copy.fragment);
     if (copy.constant)
       glue_.constant(in, to, copy.value);
-    else if (copy.lane >= 0)
+    else if (copy.memory >= 0) {
+      glue_.scalarMemory(in, GlueOp::ScalarLoad, to, spill_.kept(copy.memory));
+      loaded = true;
+    } else if (copy.lane >= 0)
       glue_.readLane(in, to, copy.guest, static_cast<unsigned>(copy.lane));
     else if (n + 1 < plan_.copies.size() && movesAsPair(copy, plan_.copies[n + 1])) {
       glue_.add(in, GlueOp::MoveScalarPair, to, copy.guest);
@@ -193,6 +210,8 @@ Result<PlacedSite> Writer::write() {
     } else
       LUTHIER_TRY(glue_.move(in, to, copy.guest));
   }
+  if (loaded)
+    glue_.add(in, GlueOp::WaitScalar);
   if (plan_.exec) {
     if (!plan_.execGiven)
       glue_.add(in, GlueOp::SaveExec, *plan_.exec);
@@ -247,7 +266,10 @@ Result<PlacedSite> Writer::write() {
   if (plan_.scc && !outputIs(Reg::Scc))
     glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
-    glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
+    if (plan_.scalarsInMemory)
+      glue_.scalarMemory(out, GlueOp::ScalarLoad, plan_.lentScalars[n], spill_.saved(n));
+    else
+      glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
   if (plan_.lanesLent) {
     if (plan_.lanesBase)
       glue_.constant(out, *plan_.lanesBase, spill_.base);
@@ -256,10 +278,9 @@ Result<PlacedSite> Writer::write() {
     loads |= load(out, lanesSlot, *plan_.lanes, plan_.lanesBase);
     glue_.add(out, GlueOp::RestoreExec, *plan_.lanesExec);
   }
-  if (loads || fragment_.pendingScalar)
-    glue_.add(out, loads && fragment_.pendingScalar ? GlueOp::WaitBoth
-                   : loads                          ? GlueOp::WaitVector
-                                                    : GlueOp::WaitScalar);
+  const bool scalars = fragment_.pendingScalar || plan_.scalarsInMemory;
+  if (loads || scalars)
+    glue_.add(out, loads && scalars ? GlueOp::WaitBoth : loads ? GlueOp::WaitVector : GlueOp::WaitScalar);
   if (site_.indexed)
     glue_.add(out, GlueOp::IndexOn);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;

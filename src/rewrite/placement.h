@@ -29,13 +29,16 @@ struct InputBinding {
   bool constant = false;
   uint32_t value = 0;
   Reg guest{};
-  int lane = -1; ///< of the vector register `guest`; -1: all of it
+  int lane = -1;   ///< of the vector register `guest`; -1: all of it
+  int memory = -1; ///< a dword of SpillArea::scalars instead
+  bool inRegister() const { return !constant && memory < 0; }
 };
 /// A register of the guest that gets 32 bits of a fragment's.
 struct OutputBinding {
   Reg fragment{};
   Reg guest{};
   int lane = -1;
+  int memory = -1;
 };
 
 struct Site {
@@ -77,6 +80,14 @@ struct SpillArea {
   std::string reason; ///< why not
   uint32_t base = 0;  ///< where it starts, in bytes per lane
   uint32_t slots = 0; ///< in use, of four bytes
+  /// Memory of the wave for scalar values, reached from FLAT_SCRATCH by scalar instructions: no register is needed to
+  /// get at it. First what is kept for the whole kernel, then what a site saves; offsets in bytes.
+  static constexpr uint32_t kKeptScalars = 64, kSavedScalars = 128;
+  static constexpr uint32_t kScalarBytes = (kKeptScalars + kSavedScalars) * 4;
+  std::optional<uint32_t> scalars;
+  bool scalarsUsed = false;
+  uint32_t kept(int dword) const { return *scalars + 4 * static_cast<uint32_t>(dword); }
+  uint32_t saved(size_t dword) const { return *scalars + 4 * (kKeptScalars + static_cast<uint32_t>(dword)); }
 };
 
 class Placer {

@@ -93,8 +93,14 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
     laneHome_ = reserveVector();
   constexpr unsigned kLanes = 32; // of the smallest wave
   if (laneHome_.empty() || lanesUsed_ + count > kLanes) {
-    if (count > spareScalars_.count)
-      return {};
+    if (count > spareScalars_.count) {
+      noteLack();
+      if (count > memoryLeft_)
+        return {};
+      memoryLeft_ -= count;
+      memoryUsed_ += count;
+      return {.regs = {}, .memory = static_cast<int>(memoryUsed_ - count)};
+    }
     const RegRange range{std::exchange(spareScalars_, {}).first, static_cast<uint16_t>(count)};
     reserved_.insert(range);
     use(range);

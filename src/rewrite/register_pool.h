@@ -12,14 +12,17 @@
 namespace luthier::rewrite {
 
 /// Where something is kept for the whole kernel: in registers, or, where there are too few scalar ones, in lanes of a
-/// vector register, one per dword.
+/// vector register, one per dword, or, where there is no register at all, in the wave's scratch.
 struct Home {
   RegRange regs; ///< scalar or vector ones; the vector register if `lanes`
   bool lanes = false;
   uint8_t lane = 0; ///< the first
-  bool empty() const { return regs.empty(); }
+  int memory = -1;  ///< number of the first dword of SpillArea::scalars; -1: in registers
+  bool empty() const { return regs.empty() && memory < 0; }
   /// The part from a dword on.
   Home from(unsigned dword, unsigned count) const {
+    if (memory >= 0)
+      return {.regs = {}, .memory = memory + static_cast<int>(dword)};
     if (lanes)
       return {regs, true, static_cast<uint8_t>(lane + dword)};
     return {{regs.first + dword, static_cast<uint16_t>(count)}};
@@ -53,6 +56,13 @@ public:
   bool addAccumulator();
   /// Two scalar registers that the guest cannot be using; none when there are no such.
   RegRange spareScalars() const { return spareScalars_; }
+
+  /// Scalar values may be kept in memory, so many.
+  void allowMemory(unsigned dwords) { memoryLeft_ = dwords; }
+  bool usesMemory() const { return memoryUsed_ != 0; }
+  /// Something could not be done for want of registers, which memory might have helped with.
+  void noteLack() { lack_ = true; }
+  bool lack() const { return lack_; }
 
   /// Registers of the guest that count as in use everywhere, whatever liveness says.
   void keep(const RegSet &regs) { kept_ |= regs; }
@@ -96,6 +106,8 @@ private:
   bool fits(unsigned vgprs, unsigned accVgprs) const;
   RegRange lastResort_;
   RegRange spareScalars_;
+  unsigned memoryLeft_ = 0, memoryUsed_ = 0;
+  bool lack_ = false;
   RegSet used_;
 };
 

@@ -91,10 +91,20 @@ Result<Rewrite> Rewriter::rewrite(const object::Symbol &kernel, std::span<const 
   // An insertion may turn out to be impossible when part of it is in the code already, an instruction that it replaces
   // is gone, or the entry has been made for it: then all over again, without it.
   std::vector<std::string> refused(insertions.size());
+  bool scalarMemory = false;
   for (;;) {
-    auto result = VariantBuilder(*impl_, kernel, insertions, refused).build();
+    VariantBuilder builder(*impl_, kernel, insertions, refused, scalarMemory);
+    auto result = builder.build();
     if (!result)
       return result.error().withContext(fmt::format("{}: {}", impl_->object.origin(), kernel.name));
+    // Where registers were missing: once more, with memory in their stead.
+    bool missing = false;
+    for (size_t n = 0; n < insertions.size(); ++n)
+      missing |= refused[n].empty() && !result->sites[n].rejected.empty();
+    if (missing && builder.wantsScalarMemory()) {
+      scalarMemory = true;
+      continue;
+    }
     bool again = false;
     for (size_t n = 0; n < insertions.size(); ++n) {
       SiteAccount &site = result->sites[n];

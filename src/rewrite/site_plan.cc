@@ -124,10 +124,11 @@ Result<SitePlan> Planner::choose() {
       wait = true;
   };
   for (const InputBinding &input : site_.inputs)
-    if (!input.constant)
+    if (input.inRegister())
       touches(input.guest);
   for (const OutputBinding &output : site_.outputs)
-    touches(output.guest);
+    if (output.memory < 0)
+      touches(output.guest);
   auto first = attempt(wait);
   if (first && (wait || (first->lentScalars.empty() && first->lentVectors.empty())))
     return first;
@@ -146,19 +147,20 @@ void Planner::bind(SitePlan &plan) {
   for (const OutputBinding &output : site_.outputs)
     outputs[number(output.fragment)] = &output;
   const auto sourcesOf = [&](Reg guest) {
-    return std::ranges::count_if(site_.inputs, [&](const InputBinding &i) { return !i.constant && i.guest == guest; });
+    return std::ranges::count_if(site_.inputs,
+                                 [&](const InputBinding &i) { return i.inRegister() && i.guest == guest; });
   };
   RegSet bound;
   for (const Cluster &cluster : site_.fragment->clusters) {
     const Reg first = cluster.regs.first;
     const InputBinding *head = inputs[number(first)];
-    bool direct = head && !head->constant && head->lane < 0 &&
+    bool direct = head && head->inRegister() && head->lane < 0 &&
                   (isVector(first) ? isVector(head->guest) : isGeneralScalar(head->guest)) &&
                   (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment;
     for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
       const InputBinding *input = inputs[number(first + n)];
       const OutputBinding *output = outputs[number(first + n)];
-      direct = input && !input->constant && input->lane < 0 && input->guest == head->guest + n;
+      direct = input && input->inRegister() && input->lane < 0 && input->guest == head->guest + n;
       if (direct && cluster.written)
         direct = output && output->guest == input->guest && sourcesOf(input->guest) == 1;
       else if (direct && output)
@@ -184,7 +186,7 @@ std::optional<Reg> Planner::execInput(const SitePlan &plan) const {
   const auto gets = [&](Reg fragment, Reg guest) {
     return std::ranges::any_of(plan.copies,
                                [&](const InputBinding &copy) {
-                                 return copy.fragment == fragment && !copy.constant && copy.lane < 0 &&
+                                 return copy.fragment == fragment && copy.inRegister() && copy.lane < 0 &&
                                         copy.guest == guest;
                                }) &&
            std::ranges::none_of(site_.outputs, [&](const OutputBinding &o) { return o.fragment == fragment; });
@@ -246,10 +248,11 @@ Result<SitePlan> Planner::attempt(bool wait) {
 
   RegSet excluded = busy;
   for (const InputBinding &input : site_.inputs)
-    if (!input.constant)
+    if (input.inRegister())
       excluded.insert(input.guest);
   for (const OutputBinding &output : site_.outputs)
-    excluded.insert(output.guest);
+    if (output.memory < 0)
+      excluded.insert(output.guest);
   const RegisterPool::Free free = pool_.free(site_.live, busy, anyBusy, !lane || fragment_.crossLane);
   const RegisterPool::Free allLanes = pool_.free(site_.live, busy, anyBusy, true);
   RegSet lendable = anyBusy ? RegSet() : pool_.lendable();
@@ -324,18 +327,26 @@ Result<SitePlan> Planner::attempt(bool wait) {
   if (plantedFault() != Fault::Placement)
     for (Reg reg : allocation.lent())
       (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
-  if (plan.lentScalars.size() > glue_.waveSize())
+  if (plan.lentScalars.size() > std::min(glue_.waveSize(), SpillArea::kSavedScalars))
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
   if (!plan.lentScalars.empty()) {
     plan.lanes = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
     if (!plan.lanes && !pool_.lastResort().empty())
       plan.lanes = pool_.lastResort().first;
     if (!plan.lanes)
-      if (const auto lent = lendLanes(plan, allocation, excluded); !lent)
+      if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
         // The register that this reserves may be one of those just taken: all over again.
-        return pool_.reserveLastResort() || (pool_.freeAccumulators().empty() && pool_.addAccumulator())
-                   ? attempt(wait)
-                   : Result<SitePlan>(lent.error());
+        if (pool_.reserveLastResort() || (pool_.freeAccumulators().empty() && pool_.addAccumulator()))
+          return attempt(wait);
+        pool_.noteLack();
+        if (!spill_.scalars)
+          return lent.error();
+        plan.lanes.reset();
+        plan.lanesExec.reset();
+        plan.lanesBase.reset();
+        plan.lanesLent = false;
+        plan.scalarsInMemory = true;
+      }
     if (plan.lanesLent && accumulators && plan.lentVectors.size() == accumulators && !plan.spillBase)
       return makeError("a vector register would have to be saved: {}", spill_.reason);
   }

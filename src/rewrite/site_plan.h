@@ -15,6 +15,7 @@ struct SitePlan {
   bool execGiven = false;                ///< the hook is given EXEC, and it is kept there
   std::optional<Reg> mode, flags;        ///< where MODE and the flags of exceptions are saved
   std::optional<Reg> spillBase;          ///< an SGPR with the spill area's offset
+  bool scalarsInMemory = false;          ///< lent SGPRs are kept in the wave's scratch
   std::optional<Reg> lanes;              ///< a VGPR that keeps lent SGPRs
   bool lanesLent = false;                ///< it had to be saved itself, in all lanes
   std::optional<Reg> lanesExec;          ///< EXEC while that is done

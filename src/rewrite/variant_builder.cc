@@ -158,6 +158,7 @@ Result<void> VariantBuilder::planEntry() {
   using Kind = hook::Port::Kind;
   const RegisterPool untouched = *pool_;
   const auto attempt = [&]() -> Result<void> {
+    lack_ |= pool_->lack();
     *pool_ = untouched;
     entry_ =
         LUTHIER_TRY(Entry::plan(target_, descriptor_, entryNeeds(), rewriter_.blocks == LaunchBlocks::Segment, *pool_));
@@ -191,7 +192,9 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
   site.fragment = prepared_[n].fragment;
   const auto fromHome = [&](const hook::Port &port, const Home &home) {
     for (unsigned i = 0; i < port.regs.count; ++i)
-      if (home.lanes)
+      if (home.memory >= 0)
+        site.inputs.push_back({.fragment = port.regs.first + i, .memory = home.memory + static_cast<int>(i)});
+      else if (home.lanes)
         site.inputs.push_back(
             {.fragment = port.regs.first + i, .guest = home.regs.first, .lane = home.lane + static_cast<int>(i)});
       else
@@ -240,6 +243,11 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       continue;
     else
       to = {insertion.result};
+    if (to.memory >= 0) {
+      for (unsigned i = 0; i < port.regs.count; ++i)
+        site.outputs.push_back({.fragment = port.regs.first + i, .memory = to.memory + static_cast<int>(i)});
+      continue;
+    }
     if (to.lanes) {
       for (unsigned i = 0; i < port.regs.count; ++i)
         site.outputs.push_back({port.regs.first + i, to.regs.first, to.lane + static_cast<int>(i)});
@@ -288,6 +296,7 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          .layout = layout,
                          .replays = analysis::mayReplay(object_),
                          .readsFlags = false,
+                         .writeBack = spill_.scalars.has_value(),
                          .placer = placer,
                          .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
                          .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
@@ -365,6 +374,17 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
   return {};
 }
 
+/// Whether scalar instructions can reach the scratch behind the kernel's own.
+bool VariantBuilder::canKeepScalars() const {
+  constexpr uint32_t kFarthest = (1u << 20) - SpillArea::kScalarBytes; // of their offsets
+  return spill_.available && tools_->glue->has(GlueOp::ScalarStore) &&
+         uint64_t{spill_.base} * tools_->glue->waveSize() <= kFarthest;
+}
+
+bool VariantBuilder::wantsScalarMemory() const {
+  return !scalarMemory_ && pool_ && (lack_ || pool_->lack()) && canKeepScalars();
+}
+
 Result<Rewrite> VariantBuilder::build() {
   Variant &variant = result_.variant;
   variant.kernel = &kernel_;
@@ -396,13 +416,19 @@ Result<Rewrite> VariantBuilder::build() {
   const bool launcherKnows = rewriter_.blocks == LaunchBlocks::Segment; // and looks at largestWorkgroup
   pool_ = LUTHIER_TRY(
       RegisterPool::create(object_, kernel_, used, open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
+  if (const auto can = canSpill(target_, descriptor_); can)
+    spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u, .scalars = {}};
+  else
+    spill_.reason = can.error().message();
+  if (scalarMemory_ && canKeepScalars()) {
+    // Each lane's dword is a wave's dwords in a row.
+    spill_.scalars = spill_.base * tools_->glue->waveSize();
+    spill_.base += (SpillArea::kScalarBytes / tools_->glue->waveSize() + 15) & ~15u;
+    pool_->allowMemory(SpillArea::kKeptScalars);
+  }
   LUTHIER_TRY(planEntry());
   for (SiteAccount &site : result_.sites)
     site.late = site.rejected.empty();
-  if (const auto can = canSpill(target_, descriptor_); can)
-    spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u};
-  else
-    spill_.reason = can.error().message();
 
   // The entry comes first in the code but is written last: it depends on what the hooks turned out to need.
   Layout body;

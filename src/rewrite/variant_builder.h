@@ -10,16 +10,20 @@ namespace luthier::rewrite {
 
 class VariantBuilder {
 public:
-  /// `refused`: reasons why insertions are not to be tried, by number; empty for the others.
+  /// `refused`: reasons why insertions are not to be tried, by number; empty for the others. `scalarMemory`: scalar
+  /// values may be kept in scratch, which costs something everywhere.
   VariantBuilder(Rewriter::Impl &rewriter, const object::Symbol &kernel, std::span<const Insertion> insertions,
-                 const std::vector<std::string> &refused)
+                 const std::vector<std::string> &refused, bool scalarMemory)
       : rewriter_(rewriter), object_(rewriter.object), target_(object_.target()), kernel_(kernel),
-        insertions_(insertions), refused_(refused) {}
+        insertions_(insertions), refused_(refused), scalarMemory_(scalarMemory) {}
 
   Result<Rewrite> build();
+  /// When built: something was missing that memory would have been good for.
+  bool wantsScalarMemory() const;
 
 private:
   Result<void> prepareInsertions();
+  bool canKeepScalars() const;
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
   EntryNeeds entryNeeds();
   Result<void> planEntry();
@@ -41,6 +45,7 @@ private:
   const object::Symbol &kernel_;
   std::span<const Insertion> insertions_;
   const std::vector<std::string> &refused_;
+  const bool scalarMemory_;
 
   /// What an insertion needs to be turned into code.
   struct Prepared {
@@ -60,6 +65,7 @@ private:
   std::optional<Entry> entry_;
   SpillArea spill_;
   bool calls_ = false, open_ = false;
+  bool lack_ = false; ///< the entry found no registers for something
   std::vector<std::shared_ptr<const hook::HookModule>> blockModules_;
   std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> waveOffsets_; ///< of per-wave variables, in dwords
   Layout *layout_ = nullptr;

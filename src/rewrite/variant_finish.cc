@@ -26,9 +26,9 @@ Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, 
 
 Result<void> VariantBuilder::finish(Layout &body) {
   Variant &variant = result_.variant;
-  const bool spills = spill_.slots != 0;
+  const bool spills = spill_.slots != 0 || spill_.scalarsUsed || pool_->usesMemory();
   object::KernelDescriptor descriptor = descriptor_;
-  CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills));
+  CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills, spill_));
   tools_->glue->nops(entry, start_->missingBefore(entry.instrs()));
   if (entry_->setsFlatScratch(spills))
     pool_->use({Reg::FlatScrLo, 2});

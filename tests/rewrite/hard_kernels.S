@@ -1,9 +1,8 @@
 // Kernels that leave no room.
 #include "kernel_macros.inc"
 
-// All 256 vector registers, or 512, and all scalar ones are in use from the first s_nop on to the second. With 512, M0 is
-// not: a hook needs something to start from.
-.macro crowd name, accumulators
+// All 256 vector registers, or 512, and all scalar ones are in use from the first s_nop on to the second; M0 if `index`.
+.macro crowd name, accumulators, index
 kernel \name
   begin
   global_load_dword v2, v1, s[10:11]
@@ -26,7 +25,7 @@ kernel \name
     s_add_u32 s[n], s[n], n
     .set n, n + 1
   .endr
-  .if \accumulators == 0
+  .if \index
   s_mov_b32 m0, 17
   .endif
   v_cmp_gt_u32_e32 vcc, v200, v100
@@ -53,7 +52,7 @@ kernel \name
     s_lshl1_add_u32 s3, s3, s[n]
     .set n, n + 1
   .endr
-  .if \accumulators == 0
+  .if \index
   s_add_u32 s3, s3, m0
   .endif
   v_add_u32_e32 v2, s3, v2
@@ -61,10 +60,12 @@ kernel \name
   global_store_dword v1, v2, s[8:9]
   s_endpgm
 .endm
-crowd crowded, 0
+crowd crowded, 0, 1
 descriptor crowded, vgprs=256, accum=256, sgprs=102
-crowd crowdedAccumulators, 1
+crowd crowdedAccumulators, 1, 0
 descriptor crowdedAccumulators, vgprs=512, accum=256, sgprs=102
+crowd full, 1, 1
+descriptor full, vgprs=512, accum=256, sgprs=102
 
 // All scalar registers, but few vector ones.
 kernel sgprsOnly

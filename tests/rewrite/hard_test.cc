@@ -99,7 +99,7 @@ TEST_F(HardTest, WaveVariableInLanes) {
   EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), 3 * (7 + (uint64_t{7} << 30)));
 }
 
-/// Nor is a vector register: the address of variables per launch goes where the guest cannot be looking.
+/// Nor is a vector register: the address of variables per launch is in the wave's scratch.
 TEST_F(HardTest, LaunchVariableWithoutRegisters) {
   Subject subject(HARD_KERNELS);
   for (const char *kernel : {"crowded", "crowdedAccumulators"}) {
@@ -113,19 +113,38 @@ TEST_F(HardTest, LaunchVariableWithoutRegisters) {
   }
 }
 
-/// There is no such place for more than two registers: refused, and everything else is done.
-TEST_F(HardTest, WaveVariableNowhere) {
+/// Nor is a vector register: variables are in the wave's scratch, and so are registers that hooks displace.
+TEST_F(HardTest, WaveVariableInMemory) {
   Subject subject(HARD_KERNELS);
-  const Instr &at = subject.instr("crowded", "s_nop");
-  const std::vector<Insertion> insertions = {subject.before(at, "count", {Argument::constant(3)}),
-                                             subject.before(at, "countWave")};
-  const Rewrite rewrite = must(subject.rewriter->rewrite(subject.file.kernel("crowded"), insertions));
-  EXPECT_FALSE(rewrite.sites[0].placed);
-  EXPECT_THAT(rewrite.sites[0].rejected, testing::HasSubstr("no registers are left for per-wave variables"));
-  EXPECT_TRUE(rewrite.sites[1].placed) << rewrite.sites[1].rejected;
-  const Outcome outcome =
-      expectSame(machine_, subject, must(emitMerged(subject.file.object, {&rewrite.variant, 1})), "crowded");
-  EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), 1u);
+  for (const char *kernel : {"crowded", "crowdedAccumulators"}) {
+    SCOPED_TRACE(kernel);
+    std::vector<Insertion> insertions;
+    for (unsigned n = 0; n < 2; ++n) {
+      const Instr &at = subject.instr(kernel, "s_nop", n);
+      insertions.push_back(subject.before(at, "count", {Argument::constant(n + 3)}));
+      insertions.push_back(subject.before(at, "countLane"));
+    }
+    insertions.push_back(subject.at(Position::KernelExit, 0, "flush"));
+    const Outcome outcome = expectSame(machine_, subject, subject.rewritten(kernel, insertions), kernel,
+                                       {.grid = {192}, .workgroup = {64}});
+    EXPECT_EQ(valueOf<uint64_t>(outcome, "total"), 3 * (7 + (uint64_t{7} << 30)) + 2 * 192);
+    EXPECT_EQ(valueOf<uint64_t>(outcome, "launchTotal"), 3u * 7);
+  }
+}
+
+/// Not even M0 is free: nothing is left to save a first register with.
+TEST_F(HardTest, NothingIsFree) {
+  Subject subject(HARD_KERNELS);
+  for (const char *hook : {"hostileLane", "hostileWave", "countLane", "countWave"}) {
+    SCOPED_TRACE(hook);
+    std::vector<Insertion> insertions;
+    for (unsigned n = 0; n < 2; ++n) {
+      insertions.push_back(subject.before(subject.instr("full", "s_nop", n), hook));
+      if (!subject.module->findHook(hook)->parameters.empty())
+        insertions.back().arguments = {Argument::constant(n + 3)};
+    }
+    expectTransparent(subject, "full", insertions, {.grid = {192}, .workgroup = {64}});
+  }
 }
 
 TEST_F(HardTest, GrowsBeyondReach) {
