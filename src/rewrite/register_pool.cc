@@ -1,5 +1,7 @@
 #include "rewrite/register_pool.h"
 
+#include "analysis/replays.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -70,10 +72,10 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(sgpr(n));
   for (unsigned n = 0; n < had.vgprs; ++n)
     pool.lendable_.insert(vgpr(n));
-  // XNACK_MASK is only looked at while the hardware repeats an access that faulted; there is none where it is not
-  // enabled.
-  if (target.xnackMask && object.targetId().find("xnack+") == std::string_view::npos &&
-      !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
+  // The hardware writes XNACK_MASK when it repeats an access that faulted, which it does unless XNACK is off: a target
+  // without a word about it is right for both.
+  if (target.xnackMask && !analysis::mayReplay(object) && !touched.contains(Reg::XnackMaskLo) &&
+      !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;
 }
