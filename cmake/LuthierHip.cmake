@@ -8,6 +8,26 @@ if(LUTHIER_ROCM_PATH)
   list(APPEND LUTHIER_HIP_FLAGS --rocm-path=${LUTHIER_ROCM_PATH} -isystem ${LUTHIER_ROCM_PATH}/include -L${LUTHIER_ROCM_PATH}/lib -Wl,--disable-new-dtags,-rpath,${LUTHIER_ROCM_PATH}/lib) # an old RPATH, as it also counts for what HIP needs
 endif()
 
+# luthier_rocm_output(OUTPUT [DEPENDENCY ...]): says that OUTPUT, which some command of the build writes, depends on the ROCm that is installed. `scripts/rocm.sh --prebuilt`
+# makes these files on another release, and takes all others from the build that it is given. They are listed in rocm_outputs.txt of the build folder, in the order in which they
+# can be made.
+function(luthier_rocm_output)
+  list(JOIN ARGN "\t" line)
+  set_property(GLOBAL APPEND_STRING PROPERTY LUTHIER_ROCM_OUTPUTS "${line}\n")
+endfunction()
+
+# luthier_rocm_tests([REGEX]): the tests that this folder has added, or those whose names match, get the label rocm: they run programs on ROCr or HIP, so that they may end otherwise on
+# another release. GoogleTest programs say it by luthier_test's ROCM.
+function(luthier_rocm_tests)
+  get_property(tests DIRECTORY PROPERTY TESTS)
+  if(ARGC)
+    list(FILTER tests INCLUDE REGEX ${ARGV0})
+  endif()
+  foreach(test IN LISTS tests)
+    set_property(TEST ${test} APPEND PROPERTY LABELS rocm)
+  endforeach()
+endfunction()
+
 # luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [HEADERS a.h ...] [GENCO kernels.hip] [LIBS -lx ...])
 # Builds PROGRAM (a path) as part of the target TARGET, anew when a source or one of the HEADERS changes. GENCO is built beside it as a code object of its own, whose path the
 # program gets as SAMPLE_CODE_OBJECT.
@@ -28,12 +48,14 @@ function(luthier_hip_program target program)
       DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_GENCO}
       COMMENT "Building code object ${code_object_name}.hsaco" VERBATIM)
     list(APPEND outputs ${code_object})
+    luthier_rocm_output(${code_object} ${CMAKE_CURRENT_SOURCE_DIR}/${ARG_GENCO})
     set(defines "-DSAMPLE_CODE_OBJECT=\"${code_object}\"")
   endif()
   add_custom_command(OUTPUT ${program}
     COMMAND ${HIPCC} ${LUTHIER_HIP_FLAGS} ${defines} ${ARG_SOURCES} -o ${program} ${ARG_LIBS}
     DEPENDS ${ARG_SOURCES} ${ARG_HEADERS} ${PROJECT_SOURCE_DIR}/samples/sample.h
     COMMENT "Building HIP program ${name}" VERBATIM)
+  luthier_rocm_output(${program} ${ARG_SOURCES} ${ARG_HEADERS} ${PROJECT_SOURCE_DIR}/samples/sample.h)
   add_custom_target(${target} ALL DEPENDS ${outputs})
 endfunction()
 

@@ -40,10 +40,10 @@ if(LUTHIER_BUILD_TESTS)
   target_precompile_headers(luthier_test_headers PRIVATE <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
-# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [SANITIZED address|thread ...]): a GoogleTest program, each of its cases a CTest.
-# It also runs in the builds under these sanitizers (cmake/LuthierSanitized.cmake).
+# luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [ROCM] [SANITIZED address|thread ...]): a GoogleTest program, each of its cases a CTest.
+# It also runs in the builds under these sanitizers (cmake/LuthierSanitized.cmake). ROCM: as luthier_rocm_tests has it.
 function(luthier_test name)
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS;ENV;SANITIZED" ${ARGN})
+  cmake_parse_arguments(ARG "ROCM" "TIMEOUT" "SOURCES;DEPS;ENV;SANITIZED" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -64,6 +64,8 @@ function(luthier_test name)
   if(LUTHIER_SANITIZE AND LUTHIER_SANITIZE IN_LIST ARG_SANITIZED)
     add_dependencies(sanitized_tests ${name})
     list(APPEND properties LABELS sanitized)
+  elseif(ARG_ROCM)
+    list(APPEND properties LABELS rocm)
   endif()
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Usage: scripts/rocm.sh RELEASE [--no-build | --tarball FILE] [COMMAND [ARGUMENTS...]]
+#        scripts/rocm.sh RELEASE --prebuilt BUILD [CTEST ARGUMENTS... | COMMAND [ARGUMENTS...]]
 #
 # Luthier on the ROCm of another release of Debian: trixie (13: ROCr 6.1.2), forky (14: 6.4.3) or experimental (sid with ROCm of experimental: 7.2.4). Makes a chroot of it in
 # build/rocm/RELEASE/root, installs what scripts/packages.txt has for it, builds the project there (build/rocm/RELEASE/build) and runs all its tests, or COMMAND with the
@@ -7,10 +8,15 @@
 # stays if it is in one of the two. Needs root and debootstrap.
 #   --no-build      builds nothing: only the chroot and COMMAND
 #   --tarball FILE  nothing is built either: COMMAND finds the installation that scripts/package.sh wrote to FILE, for example on Debian 12
+#   --prebuilt BUILD
+#                   takes programs, libraries and tools from BUILD, a build folder of Debian 12, makes only what hipcc compiles, and runs the tests of ROCm (label rocm) on it: all of them,
+#                   or those that the CTEST ARGUMENTS choose, for example -R '^sample'. Then it prints what they gave by group, with what earlier runs gave for the others. In the chroot
+#                   BUILD is where it was made, its sources are those of this tree, and what is written to it goes to build/rocm/RELEASE/prebuilt: BUILD itself is not changed
 # Examples:
 #   scripts/rocm.sh forky luthier run -- rocminfo
 #   scripts/rocm.sh experimental --tarball build/luthier-0.1.0.tar.gz luthier version
 #   scripts/rocm.sh trixie --no-build bash
+#   scripts/rocm.sh trixie --prebuilt build -R transparency
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores), LUTHIER_ROCM_ROOT (a chroot that exists, instead of making one),
 # LUTHIER_ROCM_PACKAGES (further packages for it), LUTHIER_DEBIAN_MIRROR (default: http://deb.debian.org/debian).
@@ -23,7 +29,7 @@ trixie | forky | experimental) release=$1 && shift ;;
 '') die "which release? trixie, forky or experimental (see --help)" ;;
 *) die "unknown release '$1': trixie, forky or experimental (see --help)" ;;
 esac
-mode=build tarball=
+mode=build tarball= prebuilt= made= sources=
 while [[ ${1:-} == -* ]]; do
   case $1 in
   -h | --help) printHelp && exit ;;
@@ -34,10 +40,19 @@ while [[ ${1:-} == -* ]]; do
     tarball=$(realpath "$tarball")
     shift 2
     ;;
+  --prebuilt)
+    mode=prebuilt prebuilt=${2:-}
+    [[ -f $prebuilt/CMakeCache.txt ]] || die "--prebuilt: '$prebuilt' is no build folder"
+    prebuilt=$(realpath "$prebuilt")
+    made=$(sed -n 's/^CMAKE_CACHEFILE_DIR:INTERNAL=//p' "$prebuilt/CMakeCache.txt")
+    sources=$(sed -n 's/^CMAKE_HOME_DIRECTORY:INTERNAL=//p' "$prebuilt/CMakeCache.txt")
+    shift 2
+    break # what follows is for ctest
+    ;;
   *) die "unknown option '$1' (see --help)" ;;
   esac
 done
-if [[ $mode != build && $# == 0 ]]; then die "without a build there are no tests: which command? (see --help)"; fi
+if [[ $mode != build && $mode != prebuilt && $# == 0 ]]; then die "without a build there are no tests: which command? (see --help)"; fi
 
 ((EUID == 0)) || die "run as root: a chroot is made and entered"
 folder=$build/rocm/$release
@@ -68,12 +83,13 @@ makeChroot() {
   mv "$chroot.new" "$chroot"
 }
 
-# inside COMMAND...: in the chroot, in a mount namespace of its own, so that nothing stays mounted.
+# inside COMMAND...: in the chroot, in a mount namespace of its own, so that nothing stays mounted. With --prebuilt the tree is also where that build had it, and so is the build,
+# with a layer of its own for what is written.
 inside() {
   unshare --mount bash -c '
     set -e
-    chroot=$1 root=$2 here=$3
-    shift 3
+    chroot=$1 root=$2 here=$3 prebuilt=$4 made=$5 sources=$6 layer=$7
+    shift 7
     mount --rbind /proc "$chroot/proc"
     mount --bind /sys "$chroot/sys"
     mount -o remount,bind,ro "$chroot/sys"
@@ -81,11 +97,19 @@ inside() {
     mount --bind /tmp "$chroot/tmp"
     mkdir -p "$chroot$root"
     mount --rbind "$root" "$chroot$root"
+    if [[ $prebuilt ]]; then
+      if [[ $sources != "$root" ]]; then
+        mkdir -p "$chroot$sources"
+        mount --rbind "$root" "$chroot$sources"
+      fi
+      mkdir -p "$chroot$made"
+      mount -t overlay -o "lowerdir=$prebuilt,upperdir=$layer/files,workdir=$layer/work" luthier "$chroot$made"
+    fi
     [[ -e /etc/resolv.conf ]] && cat /etc/resolv.conf >"$chroot/etc/resolv.conf"
     case $here/ in "$root"/* | /tmp/*) ;; *) here=/ ;; esac
-    exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" \
+    exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" "$prebuilt" "$made" "$sources" "$folder/prebuilt" \
     PATH="$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-    LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="$folder/build" "$@"
+    LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="${made:-$folder/build}" "$@"
 }
 
 installInside() {
@@ -101,6 +125,40 @@ installInside() {
   inside apt-get clean
 }
 
+# What depends on the release, in a build folder that has all the rest. Run inside.
+preparePrebuilt() {
+  local made=$1 sources=$2 program missing
+  cd "$made"
+  # What another CMake, compiler and ROCm have left; and lists of tests, which are made anew when CTest first looks at them.
+  if [[ ! -f rocm_configure.log ]]; then rm -rf CMakeCache.txt CMakeFiles build.ninja .ninja_log .ninja_deps; fi
+  find tests -name '*_tests.cmake' -delete
+  cmake -S "$sources" -B . -G Ninja -DLUTHIER_BUILD_SANITIZED=OFF -DLUTHIER_BUILD_BENCH=OFF -DCMAKE_GTEST_DISCOVER_TESTS_DISCOVERY_MODE=PRE_TEST >rocm_configure.log ||
+    { cat rocm_configure.log && return 1; }
+  "$sources/scripts/rocm_outputs.py" . "${LUTHIER_BUILD_JOBS:-$(nproc)}"
+  # A program that cannot be started cannot list its tests.
+  for program in tests/*_test; do
+    missing=$(ldd "$program" | sed -n 's/^\t\(.*\) => not found$/\1/p')
+    [[ $missing ]] || continue
+    say "left out: $program needs" $missing "which this release has not"
+    rm "$program"
+  done
+}
+
+# testPrebuilt BUILD SOURCES [CTEST ARGUMENT...]. Run inside.
+testPrebuilt() {
+  local made=$1 sources=$2
+  shift 2
+  mkdir -p "$made/rocm_results"
+  (($#)) || rm -f "$made"/rocm_results/*
+  ctest --test-dir "$made" --output-on-failure --no-tests=error -j2 -L '^rocm$' --output-junit "$made/rocm_results/$(date +%s).xml" "$@" || true
+  "$sources/scripts/rocm_results.py" "$made"
+}
+
+if [[ $mode == prebuilt ]]; then
+  if [[ $(cat "$folder/prebuilt/of" 2>/dev/null) != "$prebuilt" ]]; then rm -rf "$folder/prebuilt"; fi
+  mkdir -p "$folder/prebuilt/files" "$folder/prebuilt/work"
+  echo "$prebuilt" >"$folder/prebuilt/of"
+fi
 path=
 [[ -d $chroot/usr ]] || makeChroot
 installInside
@@ -112,6 +170,16 @@ tarball)
   tar -C "$folder/installed" --strip-components=1 -xf "$tarball"
   path=$folder/installed/bin
   inside "$@"
+  ;;
+prebuilt)
+  path=$made/bin
+  functions=$(declare -f say preparePrebuilt testPrebuilt)
+  inside bash -euo pipefail -c "$functions; preparePrebuilt \"\$@\"" prebuilt "$made" "$sources" >&2
+  if (($# == 0)) || [[ $1 == -* ]]; then
+    inside bash -euo pipefail -c "$functions; testPrebuilt \"\$@\"" prebuilt "$made" "$sources" "$@"
+  else
+    inside "$@"
+  fi
   ;;
 build)
   path=$folder/build/bin
