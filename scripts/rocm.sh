@@ -29,7 +29,7 @@ trixie | forky | experimental) release=$1 && shift ;;
 '') die "which release? trixie, forky or experimental (see --help)" ;;
 *) die "unknown release '$1': trixie, forky or experimental (see --help)" ;;
 esac
-mode=build tarball= prebuilt= made= sources=
+mode=build tarball='' prebuilt='' made='' sources=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
   -h | --help) printHelp && exit ;;
@@ -158,6 +158,9 @@ if [[ $mode == prebuilt ]]; then
   if [[ $(cat "$folder/prebuilt/of" 2>/dev/null) != "$prebuilt" ]]; then rm -rf "$folder/prebuilt"; fi
   mkdir -p "$folder/prebuilt/files" "$folder/prebuilt/work"
   echo "$prebuilt" >"$folder/prebuilt/of"
+  # Two mounts of one layer would spoil it.
+  exec 9>"$folder/prebuilt/lock"
+  flock -n 9 || { say "another run uses $folder/prebuilt: waiting for it" && flock 9; }
 fi
 path=
 [[ -d $chroot/usr ]] || makeChroot
