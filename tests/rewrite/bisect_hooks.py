@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage: bisect.py BUILD [--mode M] [--form F] [--position P] [--every N] [--phase N] [--strict] [--gpu NAMES]
+"""Usage: bisect_hooks.py BUILD [--mode M] [--form F] [--position P] [--every N] [--phase N] [--strict] [--gpu NAMES]
                  [--dump FOLDER] -- APP [ARG ...]
 
 Which hooks make a program fail: looks for one kernel, and for a range of places in it that is as short as halving can make it.
