@@ -99,8 +99,9 @@ public:
   double uniform() {
     const uint64_t x = next_();
     return kind_ == Kind::Mrg       ? float(uniformMrg(uint32_t(x)))
-           : kind_ == Kind::Sobol64 ? float(uniformDouble53(x >> 11))
-                                    : uniformFloat(uint32_t(x));
+           : kind_ != Kind::Sobol64 ? uniformFloat(uint32_t(x))
+           : Rocm53                 ? float(uniformDouble53(x >> 11))
+                                    : uniformFloat(uint32_t(x >> 32));
   }
   double uniformDouble() {
     const uint64_t x = next_();
@@ -121,6 +122,8 @@ public:
       const uint64_t x = next_();
       if (kind_ != Kind::Sobol64)
         return inverseNormal(uniformFloat(uint32_t(x)), FloatEps);
+      if (!Rocm53)
+        return inverseNormal(uniformFloat(uint32_t(x >> 32)), FloatEps);
       return rounded(inverseNormal(uniformDouble53(x >> 11), DoubleEps));
     }
     if (keptFloat_)
