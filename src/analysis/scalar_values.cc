@@ -228,6 +228,20 @@ private:
         }
       }
       break;
+    case Opcode::S_ADD_I32:
+    case Opcode::S_SUB_I32:
+      if (operands.size() >= 3) {
+        const Value a = value(state, operands[1]), b = value(state, operands[2]);
+        if (a.what == What::Constant && b.what == What::Constant) {
+          const int64_t x = static_cast<int32_t>(a.bits), y = static_cast<int32_t>(b.bits);
+          const int64_t result = instr.opcode() == Opcode::S_ADD_I32 ? x + y : x - y;
+          results[0] = constant(static_cast<uint32_t>(result));
+          scc = constant(result != static_cast<int32_t>(result) ? 1 : 0);
+          known = 1;
+          consumes = false;
+        }
+      }
+      break;
     case Opcode::S_SETPC_B64:
     case Opcode::S_SWAPPC_B64:
       jump(index, instr, state);

@@ -9,6 +9,14 @@
 //   s_swappc_b64 s[30:31], s[4:5]            s_load_dwordx2 s[4:5], s[4:5], 0x0
 //                                            s_swappc_b64 s[30:31], s[4:5]
 //
+// Tensile, which writes the kernels of rocBLAS, adds the distance up in a register of its own:
+//
+//   s_getpc_b64 s[4:5]
+//   s_add_i32   s6, label-(.+4), 4
+//   s_add_u32   s4, s4, s6
+//   s_addc_u32  s5, s5, 0
+//   s_setpc_b64 s[4:5]
+//
 // This is a forward analysis over a Cfg of which scalar registers hold a known value, or the return address that the
 // function was called with (s[30:31] in LLVM's convention; saved to a VGPR's lanes and restored from there too).
 // Addresses are those of the ELF image. A call leaves alone what LLVM's convention preserves, s34 and up, and whatever

@@ -123,6 +123,43 @@ TEST(Cfg, FarJumpThroughRegisters) {
   EXPECT_EQ(shape(code.cfg()), "0-3>2t 4-4>2f!unreachable 5-5!end");
 }
 
+TEST(Cfg, FarJumpWhoseDistanceIsAddedUp) {
+  // As Tensile writes them, the generator of rocBLAS's kernels.
+  const Code forwards("s_getpc_b64 s[4:5]\n" // 0
+                      "after:\n"
+                      "s_add_i32 s6, target-after-4, 4\n" // 1
+                      "s_add_u32 s4, s4, s6\n"            // 2
+                      "s_addc_u32 s5, s5, 0\n"            // 3
+                      "s_setpc_b64 s[4:5]\n"              // 4
+                      "s_nop 0\n"                         // 5
+                      "target:\n"
+                      "s_endpgm");
+  EXPECT_EQ(shape(forwards.cfg()), "0-4>2t 5-5>2f!unreachable 6-6!end");
+  const Code backwards("target:\n"
+                       "s_nop 0\n"            // 0
+                       "s_getpc_b64 s[4:5]\n" // 1
+                       "after:\n"
+                       "s_sub_i32 s6, 4, after-target+4\n" // 2
+                       "s_add_u32 s4, s4, s6\n"            // 3
+                       "s_addc_u32 s5, s5, -1\n"           // 4
+                       "s_setpc_b64 s[4:5]");              // 5
+  EXPECT_EQ(shape(backwards.cfg()), "0-5>0t");
+}
+
+TEST(Cfg, SignedSumsSetSccWhenTheyOverflow) {
+  // The carry of s_addc_u32 below is SCC of the signed sum: 1, as 0x7fffffff + 1 overflows.
+  const Code code("s_getpc_b64 s[4:5]\n" // 0
+                  "after:\n"
+                  "s_mov_b32 s7, 0x7fffffff\n"          // 1
+                  "s_add_i32 s6, s7, 1\n"               // 2
+                  "s_addc_u32 s4, s4, target-after-1\n" // 3
+                  "s_setpc_b64 s[4:5]\n"                // 4
+                  "s_nop 0\n"                           // 5
+                  "target:\n"
+                  "s_endpgm");
+  EXPECT_EQ(shape(code.cfg()), "0-4>2t 5-5>2f!unreachable 6-6!end");
+}
+
 TEST(Cfg, FarJumpBackwards) {
   const Code code("target:\n"
                   "s_nop 0\n"            // 0
