@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs llama.cpp's test-backend-ops on a virtual GPU, operation by operation: each case computes one operation on the GPU and on the CPU and compares.
 
-There are some 16,000 cases, so the work is cut: every operation has a time limit, every result is kept in a file as soon as it is known, and another run goes on
+There are some 16,000 cases, so the work is cut: every operation has a limit of processor time, every result is kept in a file as soon as it is known, and another run goes on
 with the cases that have none. The cases of an operation are taken in a random order with a fixed seed, so that an operation whose time is up has still been tried with all kinds of
 types and shapes. A case that ends the program counts as failed, with what the program said last; the others go on.
 """
@@ -21,7 +21,8 @@ import time
 PROGRAM = "/usr/libexec/x86_64-linux-gnu/llama.cpp-tests/test-backend-ops"
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 RESULT = re.compile(r"^\s*(\w+)\((.*)\): (.*)$")
-CHUNK = 64  # cases that one process is given: its command line is limited, and starting takes a second or two
+CHUNK = 128  # cases that one process is given: its command line is limited, and starting takes a second or two
+IDLE = 900  # seconds without a result after which a program that does not use up its time either is taken to hang
 
 
 def luthier(options):
@@ -79,46 +80,56 @@ def lines_of(process):
     return lines
 
 
-def run_chunk(options, results, op, chunk, deadline):
-    """Runs these cases (in the program's order) in one process; True if the operation's time is up."""
+def processor_seconds(process):
+    """What the process has used so far. Limits are in these: they mean the same on a busy machine."""
+    try:
+        with open(f"/proc/{process.pid}/stat", encoding="utf-8") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):
+        return 0.0
+
+
+def run_chunk(options, results, op, chunk, budget):
+    """Runs these cases (in the program's order) in one process, as long as the budget lasts; returns what is left of it."""
     names = ",".join(f"{op}({case})" for case in chunk)
     command = luthier(options) + ["stdbuf", "-oL", PROGRAM, "test", "-b", options.device, "-o", names]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
     lines = lines_of(process)
     left, said = list(chunk), []
-    started = time.monotonic()
+    used, since = 0.0, time.monotonic()  # when the last result came
     while True:
-        now = time.monotonic()
-        until = min(deadline, started + options.case_seconds)
         try:
-            line = lines.get(timeout=max(until - now, 0.01))
+            line = lines.get(timeout=1)
         except queue.Empty:
+            now = processor_seconds(process)
+            idle = time.monotonic() - since > IDLE
+            if now < budget and now - used < options.case_seconds and not idle:
+                continue
             process.kill()
             process.wait()
-            if time.monotonic() >= deadline:
-                return True
-            if left:
-                results.add(op, left[0], "cut", time.monotonic() - started, f"no result within {options.case_seconds} s")
-            return False
+            if left and now < budget:
+                results.add(op, left[0], "cut", now - used, f"no result within {now - used:.0f} s of processor time")
+            return budget - now
+        now = max(processor_seconds(process), used)
         if line is None:
             status = process.wait()
-            # The program ends with status 1 if a comparison failed; whatever else ends it before the last case is the case's doing.
+            # Whatever ends the program before its last case is the case's doing.
             if left:
-                results.add(op, left[0], "failed", time.monotonic() - started, "\n".join(said[-25:] + [f"the program ended with status {status}"]))
-            return False
+                results.add(op, left[0], "failed", now - used, "\n".join(said[-25:] + [f"the program ended with status {status}"]))
+            return budget - now
         match = RESULT.match(line)
         if not match or match[1] != op or match[2] not in chunk:
             said.append(line)
             continue
         case, outcome = match[2], match[3]
         if outcome.strip() == "OK":
-            results.add(op, case, "ok", time.monotonic() - started)
+            results.add(op, case, "ok", now - used)
         else:
-            results.add(op, case, "failed", time.monotonic() - started, "\n".join(said[-10:] + [line]))
+            results.add(op, case, "failed", now - used, "\n".join(said[-10:] + [line]))
         if case in left:
             left.remove(case)
-        said = []
-        started = time.monotonic()
+        said, used, since = [], now, time.monotonic()
 
 
 def run_operation(options, results, op, cases):
@@ -128,16 +139,14 @@ def run_operation(options, results, op, cases):
         return
     order = {case: position for position, case in enumerate(cases)}
     random.Random(options.seed).shuffle(pending)
-    deadline = time.monotonic() + options.seconds
+    budget = options.seconds
     print(f"{op}: {len(pending)} of {len(cases)} cases", flush=True)
-    while pending and time.monotonic() < deadline:
+    while pending and budget > 0:
         chunk = sorted(pending[:CHUNK], key=order.get)
         before = {case: results.known.get((op, case)) for case in chunk}
-        over = run_chunk(options, results, op, chunk, deadline)
+        budget = run_chunk(options, results, op, chunk, budget)
         done = {case for case in chunk if results.known.get((op, case)) is not before[case]}
-        if over:
-            break
-        if not done:
+        if not done and budget > 0:
             sys.exit(f"{op}: the program said nothing of these cases: {chunk[:3]}")
         pending = [case for case in pending if case not in done]
 
@@ -170,8 +179,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--operations", default="", metavar="REGEX", help="only operations whose name matches")
     parser.add_argument("--results", required=True, metavar="FILE", help="where results are kept")
-    parser.add_argument("--seconds", type=float, default=120, help="time limit of an operation in this run (default: %(default)s)")
-    parser.add_argument("--case-seconds", type=float, default=300, help="time limit of a case (default: %(default)s)")
+    parser.add_argument("--seconds", type=float, default=120, help="of processor time that an operation is given in this run (default: %(default)s)")
+    parser.add_argument("--case-seconds", type=float, default=300, help="of processor time that a case is given (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the order of cases (default: %(default)s)")
     parser.add_argument("--gpu", default="gfx90a", help="the virtual GPU; "" for a real one (default: %(default)s)")
     parser.add_argument("--device", default="ROCm0", help="ggml's name of the device (default: %(default)s)")
