@@ -101,30 +101,92 @@ int managed() {
   return sample::pass();
 }
 
+// Copies between two devices, and kernels of the first on memory of the second.
+void expectPeers(int first, int second) {
+  int can = 0;
+  HIP_CHECK(hipDeviceCanAccessPeer(&can, first, second));
+  if (!can)
+    sample::fail("device %d cannot access device %d", first, second);
+  HIP_CHECK(hipSetDevice(second));
+  int *there = counted(5);
+  HIP_CHECK(hipSetDevice(first));
+  int *here = counted();
+  HIP_CHECK(hipMemcpyPeer(here, first, there, second, kBytes));
+  expectDevice(here, 5, "a copy from a peer");
+  HIP_CHECK(hipDeviceEnablePeerAccess(second, 0));
+  runAddOne(there); // a kernel on `first`
+  HIP_CHECK(hipSetDevice(second));
+  expectDevice(there, 6, "a peer's memory");
+  HIP_CHECK(hipSetDevice(first));
+  copyTo<<<(kCount + 255) / 256, 256>>>(here, there, kCount);
+  HIP_CHECK(hipDeviceSynchronize());
+  expectDevice(here, 6, "what a kernel read from a peer");
+  HIP_CHECK(hipDeviceDisablePeerAccess(second));
+  HIP_CHECK(hipFree(here));
+  HIP_CHECK(hipFree(there));
+}
+
+// All devices at once, each in a stream of its own: every one reads its neighbour's values, then writes to the
+// neighbour behind it, with events between devices and no wait on the host.
+void expectRing(int devices) {
+  struct Member {
+    hipStream_t stream;
+    hipEvent_t read, written;
+    int *own, *taken;
+  };
+  std::vector<Member> ring(devices);
+  for (int n = 0; n < devices; ++n) {
+    HIP_CHECK(hipSetDevice(n));
+    HIP_CHECK(hipStreamCreate(&ring[n].stream));
+    HIP_CHECK(hipEventCreateWithFlags(&ring[n].read, hipEventDisableTiming));
+    HIP_CHECK(hipEventCreateWithFlags(&ring[n].written, hipEventDisableTiming));
+    ring[n].own = counted(n);
+    ring[n].taken = counted();
+    for (int other = 0; other < devices; ++other)
+      if (other != n)
+        HIP_CHECK(hipDeviceEnablePeerAccess(other, 0));
+  }
+  constexpr int kGroups = (kCount + 255) / 256, kRounds = 5;
+  for (int round = 0; round < kRounds; ++round) {
+    for (int n = 0; n < devices; ++n) {
+      HIP_CHECK(hipSetDevice(n));
+      const int next = (n + 1) % devices;
+      if (round) // the neighbour's values were written by the next but one
+        HIP_CHECK(hipStreamWaitEvent(ring[n].stream, ring[(n + 2) % devices].written, 0));
+      copyTo<<<kGroups, 256, 0, ring[n].stream>>>(ring[n].taken, ring[next].own, kCount);
+      HIP_CHECK(hipGetLastError());
+      HIP_CHECK(hipEventRecord(ring[n].read, ring[n].stream));
+    }
+    for (int n = 0; n < devices; ++n) {
+      HIP_CHECK(hipSetDevice(n));
+      const int before = (n + devices - 1) % devices, beforeThat = (before + devices - 1) % devices;
+      HIP_CHECK(hipStreamWaitEvent(ring[n].stream, ring[beforeThat].read, 0)); // who reads what is overwritten now
+      HIP_CHECK(hipMemcpyAsync(ring[before].own, ring[n].taken, kBytes, hipMemcpyDeviceToDevice, ring[n].stream));
+      addOne<<<kGroups, 256, 0, ring[n].stream>>>(ring[before].own, kCount);
+      HIP_CHECK(hipGetLastError());
+      HIP_CHECK(hipEventRecord(ring[n].written, ring[n].stream));
+    }
+  }
+  // Member n takes from n + 1 and gives to n - 1: every round moves values on by two, and adds one.
+  for (int n = 0; n < devices; ++n) {
+    HIP_CHECK(hipSetDevice(n));
+    HIP_CHECK(hipStreamSynchronize(ring[n].stream));
+  }
+  for (int n = 0; n < devices; ++n)
+    expectDevice(ring[n].own, (n + 2 * kRounds) % devices + kRounds, "what went round");
+}
+
 int peer() {
   int devices = 0;
   HIP_CHECK(hipGetDeviceCount(&devices));
   if (devices < 2)
     sample::fail("%d devices", devices);
-  int can = 0;
-  HIP_CHECK(hipDeviceCanAccessPeer(&can, 0, 1));
-  if (!can)
-    sample::fail("device 0 cannot access device 1");
-  HIP_CHECK(hipSetDevice(1));
-  int *there = counted(5);
-  HIP_CHECK(hipSetDevice(0));
-  int *here = counted();
-  HIP_CHECK(hipMemcpyPeer(here, 0, there, 1, kBytes));
-  expectDevice(here, 5, "a copy from a peer");
-  HIP_CHECK(hipDeviceEnablePeerAccess(1, 0));
-  runAddOne(there); // a kernel on device 0
-  HIP_CHECK(hipSetDevice(1));
-  expectDevice(there, 6, "a peer's memory");
-  HIP_CHECK(hipSetDevice(0));
-  copyTo<<<(kCount + 255) / 256, 256>>>(here, there, kCount);
-  HIP_CHECK(hipDeviceSynchronize());
-  expectDevice(here, 6, "what a kernel read from a peer");
-  HIP_CHECK(hipDeviceDisablePeerAccess(1));
+  for (int first = 0; first < devices; ++first)
+    for (int second = 0; second < devices; ++second)
+      if (first != second)
+        expectPeers(first, second);
+  expectRing(devices);
+  printf("%d devices\n", devices);
   return sample::pass();
 }
 

@@ -24,16 +24,17 @@ struct MemoryKinds : testing::Test {
       command.emplace_back(what);
     return luthierRun({"--gpu", gpus}, command, 120);
   }
-  static void expectPass(const char *what, const char *gpus = "gfx90a") {
+  static void expectPass(const char *what, const char *gpus = "gfx90a", const char *end = "PASS") {
     const Outcome outcome = run("memory_kinds", what, gpus);
     EXPECT_EQ(outcome.exitCode, 0) << outcome.output;
-    EXPECT_THAT(outcome.output, HasSubstr("PASS"));
+    EXPECT_THAT(outcome.output, HasSubstr(end));
   }
 };
 
 TEST_F(MemoryKinds, RegisteredMemoryIsReadAndWrittenByKernels) { expectPass("registered"); }
 TEST_F(MemoryKinds, ManagedMemory) { expectPass("managed"); }
-TEST_F(MemoryKinds, PeersCopyAndAccess) { expectPass("peer", "gfx90a,gfx90a"); }
+TEST_F(MemoryKinds, PeersCopyAndAccess) { expectPass("peer", "gfx90a,gfx90a", "2 devices\nPASS"); }
+TEST_F(MemoryKinds, FourPeersCopyAndAccess) { expectPass("peer", "gfx90a,gfx90a,gfx90a,gfx90a", "4 devices\nPASS"); }
 TEST_F(MemoryKinds, FreeMemoryShrinksAndGrows) { expectPass("free"); }
 TEST_F(MemoryKinds, AnotherProcessOpensAHandle) { expectPass("ipc"); }
 TEST_F(MemoryKinds, AnotherProgramOpensAHandle) { expectPass("exec"); }
