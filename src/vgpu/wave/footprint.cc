@@ -316,8 +316,8 @@ private:
       if (name_.starts_with("flat_"))
         reads(scalars(kFlatScratch, 2));
     }
-    if fields_
-      .lds reads({Reg::M0, 1});
+    if (fields_.lds)
+      reads({Reg::M0, 1});
     else if (isAtomic())
       atomic(data, result);
     else if (contains(name_, "_load_"))
