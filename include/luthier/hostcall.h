@@ -356,8 +356,9 @@ LUTHIER_HOSTCALL_DEVICE const void *hiddenBuffer();
 
 } // namespace luthier::hostcall
 
-/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries.
-extern "C" __attribute__((device)) const __attribute__((address_space(4))) int __oclc_ABI_version;
+/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries. From Clang 22 on, such variables
+/// must not name their address space.
+extern "C" __attribute__((constant)) const int __oclc_ABI_version;
 
 LUTHIER_HOSTCALL_DEVICE const void *luthier::hostcall::hiddenBuffer() {
   // AMDGPUUsage, "Code Object V4/V5 Kernel Argument Metadata": hidden_hostcall_buffer.
