@@ -356,7 +356,7 @@ LUTHIER_HOSTCALL_DEVICE const void *hiddenBuffer();
 
 } // namespace luthier::hostcall
 
-/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries. From Clang 22 on, such variables
+/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries. From Clang 21 on, such variables
 /// must not name their address space.
 extern "C" __attribute__((constant)) const int __oclc_ABI_version;
 
