@@ -74,6 +74,8 @@ find_path(LUTHIER_DEVICE_LIBS ockl.bc HINTS ${LUTHIER_ROCM_PATH}/amdgcn/bitcode 
 set(LUTHIER_DEVICE_LIBS_COMPILER ${CMAKE_CXX_COMPILER})
 if(LUTHIER_DEVICE_LIBS MATCHES "^(.*/llvm-([0-9]+))/lib/clang/" AND CMAKE_MATCH_2 GREATER LUTHIER_LLVM_MAJOR)
   set(LUTHIER_DEVICE_LIBS_COMPILER ${CMAKE_MATCH_1}/bin/clang++)
+elseif(LUTHIER_ROCM_PATH AND LUTHIER_DEVICE_LIBS STREQUAL ${LUTHIER_ROCM_PATH}/amdgcn/bitcode AND EXISTS ${LUTHIER_ROCM_PATH}/lib/llvm/bin/clang++)
+  set(LUTHIER_DEVICE_LIBS_COMPILER ${LUTHIER_ROCM_PATH}/lib/llvm/bin/clang++)
 endif()
 
 # Not every release of Debian has it. Tests go through its generators.
@@ -88,6 +90,8 @@ endif()
 if(LUTHIER_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
+  # What HIP reads code objects with.
+  find_library(AMD_COMGR amd_comgr HINTS ${rocm_roots} PATH_SUFFIXES lib lib/x86_64-linux-gnu REQUIRED)
 endif()
 if(LUTHIER_BUILD_SAMPLES)
   find_program(HIPCC hipcc HINTS ${LUTHIER_ROCM_PATH} PATH_SUFFIXES bin REQUIRED)

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Usage: scripts/rocm.sh RELEASE [--no-build | --tarball FILE] [COMMAND [ARGUMENTS...]]
+# Usage: scripts/rocm.sh RELEASE [--prefix] [--only PACKAGES] [--no-build | --tarball FILE] [COMMAND [ARGUMENTS...]]
 #        scripts/rocm.sh RELEASE --prebuilt BUILD [CTEST ARGUMENTS... | COMMAND [ARGUMENTS...]]
 #
 # Luthier on the ROCm of another release of Debian: trixie (13: ROCr 6.1.2), forky (14: 6.4.3) or experimental (sid with ROCm of experimental: 7.2.4). Makes a chroot of it in
 # build/rocm/RELEASE/root, installs what scripts/packages.txt has for it, builds the project there (build/rocm/RELEASE/build) and runs all its tests, or COMMAND with the
 # fresh `luthier` in PATH. Of all this, what exists is kept: a second run installs and builds nothing. Inside, the tree is where it is outside, /tmp is the same, and the current folder
 # stays if it is in one of the two. Needs root and debootstrap.
+#   --prefix        another chroot (build/rocm/RELEASE/prefix), in which ROCm's packages are unpacked into /opt/rocm instead of installed; ROCM_PATH names it
+#   --only PACKAGES another chroot (build/rocm/RELEASE/only) with these packages and no others, for example "rocminfo libamdhip64-7"
 #   --no-build      builds nothing: only the chroot and COMMAND
 #   --tarball FILE  nothing is built either: COMMAND finds the installation that scripts/package.sh wrote to FILE, for example on Debian 12
 #   --prebuilt BUILD
@@ -17,6 +19,8 @@
 #   scripts/rocm.sh experimental --tarball build/luthier-0.1.0.tar.gz luthier version
 #   scripts/rocm.sh trixie --no-build bash
 #   scripts/rocm.sh trixie --prebuilt build -R transparency
+#   scripts/rocm.sh experimental --prefix luthier run -- rocminfo
+#   scripts/rocm.sh experimental --only rocminfo --tarball build/luthier-0.1.0.tar.gz luthier run -- rocminfo
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores), LUTHIER_ROCM_ROOT (a chroot that exists, instead of making one),
 # LUTHIER_ROCM_PACKAGES (further packages for it), LUTHIER_DEBIAN_MIRROR (default: http://deb.debian.org/debian).
@@ -29,11 +33,17 @@ trixie | forky | experimental) release=$1 && shift ;;
 '') die "which release? trixie, forky or experimental (see --help)" ;;
 *) die "unknown release '$1': trixie, forky or experimental (see --help)" ;;
 esac
-mode=build tarball='' prebuilt='' made='' sources=''
+mode=build tarball='' prebuilt='' made='' sources='' variant='' only=''
 while [[ ${1:-} == -* ]]; do
   case $1 in
   -h | --help) printHelp && exit ;;
   --no-build) mode=none && shift ;;
+  --prefix) variant=prefix && shift ;;
+  --only)
+    variant=only only=${2:-}
+    [[ $only ]] || die "--only: which packages?"
+    shift 2
+    ;;
   --tarball)
     mode=tarball tarball=${2:-}
     [[ -f $tarball ]] || die "--tarball: there is no file '$tarball' (scripts/package.sh writes one)"
@@ -55,14 +65,14 @@ done
 if [[ $mode != build && $mode != prebuilt && $# == 0 ]]; then die "without a build there are no tests: which command? (see --help)"; fi
 
 ((EUID == 0)) || die "run as root: a chroot is made and entered"
-folder=$build/rocm/$release
+folder=$build/rocm/$release${variant:+/$variant}
 mkdir -p "$folder"
 folder=$(realpath "$folder")
 chroot=${LUTHIER_ROCM_ROOT:-$folder/root}
 mirror=${LUTHIER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
-# Sources whose packages are taken from experimental: ROCm's.
-rocmSources="aqlprofile hipblas hipblas-common hipcub hiprand rccl rocblas rocm-core rocm-hipamd rocm-llvm rocm-smi-lib rocprim rocprofiler-register rocr-runtime rocrand rocthrust"
+# ROCm's sources: their packages are taken from experimental, or go to the prefix.
+rocmSources="aqlprofile hipblas hipblas-common hipcub hiprand rccl rocblas rocm-core rocm-hipamd rocm-llvm rocm-smi-lib rocminfo rocprim rocprofiler-register rocr-runtime rocrand rocthrust"
 
 # Debian's keys: a chroot's own, once there is one, know the releases that came after this system.
 makeChroot() {
@@ -72,7 +82,7 @@ makeChroot() {
   script=$scripts/$suite
   [[ -e $script ]] || script=$scripts/sid # what is the same for all releases of today
   rm -rf "$chroot.new"
-  timed "debootstrap $suite" debootstrap --variant=minbase --include=ca-certificates "$suite" "$chroot.new" "$mirror" "$script" >&2
+  timed "debootstrap $suite" unshare --mount debootstrap --variant=minbase --include=ca-certificates "$suite" "$chroot.new" "$mirror" "$script" >&2
   # It is for tests: no documentation, no recommendations, no waiting for the disk, and a mirror may be a snapshot of last month.
   printf 'force-unsafe-io\npath-exclude=/usr/share/doc/*\npath-exclude=/usr/share/man/*\n' >"$chroot.new/etc/dpkg/dpkg.cfg.d/luthier"
   printf 'APT::Install-Recommends "0";\nAcquire::Languages "none";\nAcquire::Check-Valid-Until "false";\n' >"$chroot.new/etc/apt/apt.conf.d/90luthier"
@@ -109,20 +119,50 @@ inside() {
     case $here/ in "$root"/* | /tmp/*) ;; *) here=/ ;; esac
     exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" "$prebuilt" "$made" "$sources" "$folder/prebuilt" \
     PATH="$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-    LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="${made:-$folder/build}" "$@"
+    LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="${made:-$folder/build}" ${extra[@]+"${extra[@]}"} "$@"
 }
 
 installInside() {
-  local missing
-  # shellcheck disable=SC2046,SC2086
-  missing=$(comm -23 <(printf '%s\n' $(listPackages "$release") ${LUTHIER_ROCM_PACKAGES:-} | sort -u) \
-    <(inside dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p' | sort -u))
+  local wanted missing
+  wanted=${only:-$(listPackages "$release") ${LUTHIER_ROCM_PACKAGES:-}}
+  # shellcheck disable=SC2086
+  missing=$(comm -23 <(printf '%s\n' $wanted | sort -u) <({ installed && cat "$chroot$prefix/packages" 2>/dev/null; } | sort -u))
   [[ $missing ]] || return 0
   say "installing in $chroot:" $missing
   inside apt-get update >&2
   # shellcheck disable=SC2086
-  inside apt-get install -y $missing >&2
+  if [[ $prefix ]]; then unpackInPrefix $missing >&2; else inside apt-get install -y $missing >&2; fi
   inside apt-get clean
+}
+
+installed() { inside dpkg-query -W -f='${db:Status-Status} ${Package}\n' | sed -n 's/^installed //p'; }
+
+# unpackInPrefix PACKAGE...: installs them and what they need, but for those of ROCm, which it unpacks into the prefix. There they lie as AMD's do, with the compiler of Debian, which is
+# not ROCm's, for AMD's.
+unpackInPrefix() {
+  local package source rocm=() others=()
+  while read -r package source; do
+    if [[ " $rocmSources " == *" $source "* ]]; then rocm+=("$package"); else others+=("$package"); fi
+  done < <(inside apt-get -s install "$@" | sed -n 's/^Inst \([^ ]*\).*/\1/p' | inside xargs apt-cache show --no-all-versions |
+    awk '/^Package:/ { name = source = $2 } /^Source:/ { source = $2 } /^$/ { print name, source }')
+  inside apt-get install -y "${others[@]}"
+  rm -rf "$chroot/tmp.rocm" && mkdir -p "$chroot/tmp.rocm" "$chroot$prefix/lib"
+  inside bash -euc 'cd /tmp.rocm && apt-get -o APT::Sandbox::User=root download "$@" && for package in *.deb; do dpkg-deb -x "$package" files; done' unpack "${rocm[@]}"
+  inside bash -euc '
+    cd /tmp.rocm/files
+    cp -a usr/lib/x86_64-linux-gnu/. "$1/lib"
+    rm -rf usr/lib/x86_64-linux-gnu
+    for bitcode in usr/lib/llvm-*/lib/clang/*/amdgcn; do
+      [[ -d $bitcode ]] || continue
+      cp -a "$bitcode" "$1"
+      llvm=$(cut -d/ -f3 <<<"$bitcode")
+      rm -rf "usr/lib/$llvm"
+      ln -sfn "/usr/lib/$llvm" "$1/lib/llvm"
+      ln -sfn "/usr/lib/$llvm" "$1/lib/$llvm" # for the hipcc of Debian
+    done
+    cp -a usr/. "$1"' unpack "$prefix"
+  printf '%s\n' "${rocm[@]}" >>"$chroot$prefix/packages"
+  rm -rf "$chroot/tmp.rocm"
 }
 
 # What depends on the release, in a build folder that has all the rest. Run inside.
@@ -162,7 +202,11 @@ if [[ $mode == prebuilt ]]; then
   exec 9>"$folder/prebuilt/lock"
   flock -n 9 || { say "another run uses $folder/prebuilt: waiting for it" && flock 9; }
 fi
-path=
+path= prefix= extra=()
+if [[ $variant == prefix ]]; then
+  prefix=/opt/rocm path=$prefix/bin
+  extra=(ROCM_PATH="$prefix" LD_LIBRARY_PATH="$prefix/lib")
+fi
 [[ -d $chroot/usr ]] || makeChroot
 installInside
 case $mode in
@@ -171,11 +215,11 @@ tarball)
   rm -rf "$folder/installed"
   mkdir -p "$folder/installed"
   tar -C "$folder/installed" --strip-components=1 -xf "$tarball"
-  path=$folder/installed/bin
+  path=$folder/installed/bin:$path
   inside "$@"
   ;;
 prebuilt)
-  path=$made/bin
+  path=$made/bin:$path
   functions=$(declare -f say preparePrebuilt testPrebuilt)
   inside bash -euo pipefail -c "$functions; preparePrebuilt \"\$@\"" prebuilt "$made" "$sources" >&2
   if (($# == 0)) || [[ $1 == -* ]]; then
@@ -185,11 +229,11 @@ prebuilt)
   fi
   ;;
 build)
-  path=$folder/build/bin
+  path=$folder/build/bin:$path
   if (($# == 0)); then
     inside "$root/scripts/test.sh"
   else
-    inside bash -c 'source "$1/scripts/common.sh" && buildVirtualGpu luthier_runtime tools >&2' build "$root"
+    inside bash -euo pipefail -c 'source "$1/scripts/common.sh" && buildVirtualGpu luthier_runtime tools >&2' build "$root"
     inside "$@"
   fi
   ;;

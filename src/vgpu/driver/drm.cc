@@ -180,21 +180,20 @@ struct RenderNode::Requests {
     const std::shared_ptr<Buffer> buffer = node.find(request.handle);
     if (!buffer)
       return ENOENT;
-    std::lock_guard lock(node.mutex_);
     if (request.op == kSet) {
       if (request.bytes > sizeof(request.words))
         return EINVAL;
-      buffer->gemFlags = request.flags;
-      buffer->gemTiling = request.tiling;
-      buffer->gemMetadata.assign(request.words, request.words + (request.bytes + 3) / 4);
-      return 0;
+      BufferNote note{request.flags, request.tiling, request.bytes, {}};
+      std::memcpy(note.words, request.words, request.bytes);
+      return buffer->file->writeNote(buffer->fileOffset, note) ? 0 : errno;
     }
     if (request.op != kGet)
       return EINVAL;
-    request.flags = buffer->gemFlags;
-    request.tiling = buffer->gemTiling;
-    request.bytes = static_cast<uint32_t>(buffer->gemMetadata.size() * sizeof(uint32_t));
-    std::ranges::copy(buffer->gemMetadata, request.words);
+    const BufferNote note = buffer->file->readNote(buffer->fileOffset);
+    request.flags = note.flags;
+    request.tiling = note.tiling;
+    request.bytes = note.bytes;
+    std::ranges::copy(note.words, request.words);
     return 0;
   }
 

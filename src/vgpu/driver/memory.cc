@@ -18,6 +18,9 @@ namespace {
 constexpr uint64_t kPage = AddressSpace::kPageSize;
 constexpr const char *kFileName = "luthier-vgpu-memory";
 constexpr uint64_t kFileBytes = 1ull << 45;
+/// Behind the memory, a place for each page in which a buffer's note may be.
+constexpr uint64_t kNoteBytes = 512, kNotesBytes = kFileBytes / AddressSpace::kPageSize * kNoteBytes;
+static_assert(sizeof(BufferNote) <= kNoteBytes);
 /// By which other processes' buffers are mapped: between our own file's offsets and those of kfd::mmapOffset.
 constexpr uint64_t kForeignOffsets = kFileBytes;
 constexpr int kFirstDescriptor = 200; ///< out of the way of programs that expect small ones
@@ -33,6 +36,8 @@ bool rangeLock(int fd, int command, short type, uint64_t offset, uint64_t size, 
   lock.l_len = static_cast<off_t>(size);
   return fcntl(fd, command, &lock) == 0;
 }
+
+off_t noteOf(uint64_t offset) { return static_cast<off_t>(kFileBytes + offset / kPage * kNoteBytes); }
 
 /// Whether the host has something at all of these pages.
 bool hostHas(uint64_t begin, uint64_t size) {
@@ -54,7 +59,7 @@ std::shared_ptr<BackingFile> BackingFile::create() {
   if (high >= 0)
     close(fd);
   const int used = high >= 0 ? high : fd;
-  if (ftruncate(used, static_cast<off_t>(kFileBytes)) != 0) {
+  if (ftruncate(used, static_cast<off_t>(kFileBytes + kNotesBytes)) != 0) {
     close(used);
     return nullptr;
   }
@@ -106,7 +111,7 @@ void BackingFile::letGo(uint64_t offset, uint64_t size) const {
   rangeLock(fd_, F_OFD_SETLK, F_UNLCK, offset, size, lock);
 }
 
-// By locks on bytes that are not in the file.
+// By locks on bytes that are not memory.
 void BackingFile::announce(uint64_t offset, uint64_t size, bool there) const {
   struct flock lock;
   rangeLock(fd_, F_OFD_SETLK, there ? F_RDLCK : F_UNLCK, kFileBytes + offset, size, lock);
@@ -120,12 +125,22 @@ bool BackingFile::announced(uint64_t offset, uint64_t size) const {
   return first <= kFileBytes + offset && kFileBytes + offset + size <= first + length;
 }
 
+bool BackingFile::writeNote(uint64_t offset, const BufferNote &note) const {
+  return pwrite(fd_, &note, sizeof(note), noteOf(offset)) == ssize_t{sizeof(note)};
+}
+
+BufferNote BackingFile::readNote(uint64_t offset) const {
+  BufferNote note;
+  return pread(fd_, &note, sizeof(note), noteOf(offset)) == ssize_t{sizeof(note)} ? note : BufferNote{};
+}
+
 bool BackingFile::discard(uint64_t offset, uint64_t size, bool again) {
   struct flock lock;
   if (!rangeLock(fd_, F_OFD_GETLK, F_WRLCK, offset, size, lock) || lock.l_type != F_UNLCK)
     return false;
-  if (fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                static_cast<off_t>(size)) != 0)
+  constexpr int kDrop = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  if (fallocate(fd_, kDrop, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0 ||
+      fallocate(fd_, kDrop, noteOf(offset), kNoteBytes) != 0)
     return false;
   (again ? free_ : retired_).emplace(alignUp(size, kPage), offset);
   return true;

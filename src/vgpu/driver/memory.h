@@ -23,6 +23,12 @@
 
 namespace luthier::vgpu {
 
+/// What a process may note on a buffer for all that have it (DRM_IOCTL_AMDGPU_GEM_METADATA).
+struct BufferNote {
+  uint64_t flags = 0, tiling = 0;
+  uint32_t bytes = 0, words[64] = {};
+};
+
 /// A sparse file in memory from which ranges are taken. Closed with the last reference to it.
 class BackingFile {
 public:
@@ -47,6 +53,10 @@ public:
   void announce(uint64_t offset, uint64_t size, bool there) const;
   /// What the other process, whose file this is, has announced.
   bool announced(uint64_t offset, uint64_t size) const;
+  /// Of the buffer that begins here, whichever process writes it. False, with errno set, when there is no room.
+  bool writeNote(uint64_t offset, const BufferNote &note) const;
+  /// Empty unless written.
+  BufferNote readNote(uint64_t offset) const;
 
 private:
   explicit BackingFile(int fd) : fd_(fd) {}
@@ -66,8 +76,6 @@ struct Buffer {
   uint64_t mmapOffset = 0; ///< what names it in mmap
   bool foreign = false;    ///< of another process
   bool shared = false;     ///< other processes may know of it
-  uint64_t gemFlags = 0, gemTiling = 0;
-  std::vector<uint32_t> gemMetadata;
 };
 
 /// What another process needs to find a buffer.

@@ -319,6 +319,13 @@ TEST_F(Drm, metadataAndCreation) {
   EXPECT_EQ(read.tiling, 6u);
   EXPECT_EQ(read.bytes, 8u);
   EXPECT_EQ(read.words[1], 8u);
+  metadata.bytes = 3; // not a multiple of words
+  metadata.words[0] = 0x04030201;
+  EXPECT_EQ(ask(kMetadata, metadata), 0);
+  EXPECT_EQ(ask(kMetadata, read), 0);
+  EXPECT_EQ(read.bytes, 3u);
+  EXPECT_EQ(read.words[0], 0x030201u);
+  EXPECT_EQ(read.words[1], 0u);
   metadata.bytes = 257;
   EXPECT_EQ(ask(kMetadata, metadata), EINVAL);
   metadata.op = 3;

@@ -361,5 +361,19 @@ TEST(Backing, retiredRangesComeLast) {
   EXPECT_FALSE(file->reserve(kLarge, kPage));
 }
 
+TEST(BackingFileTest, notesGoWithTheirBuffer) {
+  const std::shared_ptr<BackingFile> file = BackingFile::create();
+  ASSERT_TRUE(file);
+  const auto first = file->reserve(2 * kPage, kPage), second = file->reserve(2 * kPage, kPage);
+  ASSERT_TRUE(first && second);
+  ASSERT_TRUE(file->writeNote(*first, {1, 2, 4, {5}}) && file->writeNote(*second, {6, 7, 4, {8}}));
+  EXPECT_EQ(file->readNote(*first).words[0], 5u);
+  ASSERT_TRUE(file->discard(*first, 2 * kPage, true));
+  ASSERT_EQ(file->reserve(2 * kPage, kPage), first); // another buffer in the same place
+  EXPECT_EQ(file->readNote(*first).bytes, 0u);
+  EXPECT_EQ(file->readNote(*first).words[0], 0u);
+  EXPECT_EQ(file->readNote(*second).words[0], 8u);
+}
+
 } // namespace
 } // namespace luthier::vgpu

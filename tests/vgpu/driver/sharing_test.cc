@@ -2,6 +2,7 @@
 #include "vgpu/driver/sharing.h"
 
 #include "fixture.h"
+#include "vgpu/driver/drm.h"
 
 #include <gtest/gtest.h>
 
@@ -25,6 +26,7 @@ struct Side : KfdTest {
   explicit Side(int socket) : KfdTest(1), socket(socket) {}
   void TestBody() override {}
   const int socket;
+  RenderNode node{driver, 0};
 
   void tell(char word) { ASSERT_EQ(write(socket, &word, 1), 1); }
   void hear(char word) {
@@ -80,7 +82,7 @@ struct Side : KfdTest {
     ASSERT_EQ(sendmsg(socket, &message, 0), 1);
     close(static_cast<int>(request.fd));
   }
-  kfd::ImportDmabuf receiveDmabuf() {
+  int receiveFd() {
     char byte = 0;
     iovec data{&byte, 1};
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
@@ -88,11 +90,36 @@ struct Side : KfdTest {
     EXPECT_EQ(recvmsg(socket, &message, 0), 1);
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+    return fd;
+  }
+  kfd::ImportDmabuf receiveDmabuf() {
+    const int fd = receiveFd();
     kfd::ImportDmabuf request{reserveAddresses(kSize), 0, id(0), static_cast<uint32_t>(fd)};
     EXPECT_EQ(call(kfd::Request::ImportDmabuf, request), 0);
     close(fd);
     EXPECT_EQ(map(request.handle, {0}), 0);
     return request;
+  }
+
+  /// The render node's metadata of the buffer behind a dmabuf. `value` is written if it is not 0; what is read is
+  /// returned.
+  uint32_t metadata(int fd, uint32_t value = 0) {
+    struct {
+      uint32_t handle, flags;
+      int32_t fd;
+    } prime{0, 0, fd};
+    EXPECT_EQ(node.ioctl(0x2e, sizeof(prime), &prime), 0); // DRM_IOCTL_PRIME_FD_TO_HANDLE
+    struct {
+      uint32_t handle, op;
+      uint64_t flags, tiling;
+      uint32_t bytes, words[64];
+    } set{prime.handle, 1, 0, 0, 4, {value}}, get{prime.handle, 2, 0, 0, 0, {}};
+    if (value) {
+      EXPECT_EQ(node.ioctl(0x46, sizeof(set), &set), 0); // DRM_IOCTL_AMDGPU_GEM_METADATA
+    }
+    EXPECT_EQ(node.ioctl(0x46, sizeof(get), &get), 0);
+    EXPECT_EQ(get.bytes, get.words[0] ? 4u : 0u);
+    return get.words[0];
   }
 
   /// Shares a buffer in the given way, and expects the other side to change() it.
@@ -144,6 +171,34 @@ TEST_F(TwoProcesses, ipcMemoryIsTheSameInBoth) {
 TEST_F(TwoProcesses, dmabufsAreTheSameInBoth) {
   run([](Side &side) { side.expectChange(&Side::sendDmabuf); },
       [](Side &side) { side.change(side.receiveDmabuf().address); });
+}
+
+// ROCr 7.2 knows by them whether a dmabuf is the one that a handle is of. It writes them after it has made a first
+// dmabuf.
+TEST_F(TwoProcesses, metadataGoWithTheBuffer) {
+  run(
+      [](Side &side) {
+        const kfd::AllocMemory made = side.filled(42);
+        side.sendDmabuf(made);
+        side.hear('n'); // there are none yet
+        kfd::ExportDmabuf own{made.handle, 0, 0};
+        ASSERT_EQ(side.call(kfd::Request::ExportDmabuf, own), 0);
+        EXPECT_EQ(side.metadata(static_cast<int>(own.fd), 0x12345678), 0x12345678u);
+        side.tell('s');
+        side.hear('c');
+        EXPECT_EQ(side.metadata(static_cast<int>(own.fd)), 77u);
+        close(static_cast<int>(own.fd));
+      },
+      [](Side &side) {
+        const int fd = side.receiveFd();
+        EXPECT_EQ(side.metadata(fd), 0u);
+        side.tell('n');
+        side.hear('s');
+        EXPECT_EQ(side.metadata(fd), 0x12345678u);
+        EXPECT_EQ(side.metadata(fd, 77), 77u);
+        side.tell('c');
+        close(fd);
+      });
 }
 
 TEST_F(TwoProcesses, theImporterKeepsWhatTheExporterFrees) {
