@@ -67,7 +67,7 @@ if [[ $mode != build && $mode != prebuilt && $# == 0 ]]; then die "without a bui
 ((EUID == 0)) || die "run as root: a chroot is made and entered"
 folder=$build/rocm/$release${variant:+/$variant}
 mkdir -p "$folder"
-folder=$(realpath "$folder")
+folder=$(realpath "$folder") build=$(realpath "$build")
 chroot=${LUTHIER_ROCM_ROOT:-$folder/root}
 mirror=${LUTHIER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
 
@@ -98,8 +98,8 @@ makeChroot() {
 inside() {
   unshare --mount bash -c '
     set -e
-    chroot=$1 root=$2 here=$3 prebuilt=$4 made=$5 sources=$6 layer=$7
-    shift 7
+    chroot=$1 root=$2 here=$3 build=$4 prebuilt=$5 made=$6 sources=$7 layer=$8
+    shift 8
     mount --rbind /proc "$chroot/proc"
     mount --bind /sys "$chroot/sys"
     mount -o remount,bind,ro "$chroot/sys"
@@ -107,6 +107,7 @@ inside() {
     mount --bind /tmp "$chroot/tmp"
     mkdir -p "$chroot$root"
     mount --rbind "$root" "$chroot$root"
+    case $build in "$root"/* | /tmp/*) ;; *) mkdir -p "$chroot$build" && mount --bind "$build" "$chroot$build" ;; esac
     if [[ $prebuilt ]]; then
       if [[ $sources != "$root" ]]; then
         mkdir -p "$chroot$sources"
@@ -117,7 +118,7 @@ inside() {
     fi
     [[ -e /etc/resolv.conf ]] && cat /etc/resolv.conf >"$chroot/etc/resolv.conf"
     case $here/ in "$root"/* | /tmp/*) ;; *) here=/ ;; esac
-    exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" "$prebuilt" "$made" "$sources" "$folder/prebuilt" \
+    exec chroot "$chroot" /usr/bin/env -C "$here" "$@"' inside "$chroot" "$root" "$PWD" "$build" "$prebuilt" "$made" "$sources" "$folder/prebuilt" \
     PATH="$path:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
     LUTHIER_DEBIAN_RELEASE="$release" LUTHIER_BUILD_DIR="${made:-$folder/build}" ${extra[@]+"${extra[@]}"} "$@"
 }
