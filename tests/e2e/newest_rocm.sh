@@ -12,6 +12,7 @@ skip() {
   echo "skipped: $*"
   exit 77
 }
+[[ ! ${LUTHIER_DEBIAN_RELEASE:-} ]] || skip "this is a chroot of that kind"
 ((EUID == 0)) || skip "making a chroot needs root"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
 unshare --mount true 2>/dev/null || skip "no mount namespace can be made here"

@@ -316,6 +316,7 @@ TreeContents describeTree(const Topology &topology, const DeviceFiles &devices, 
   tree.file("sys/module/amdgpu/initstate", "live\n");
   tree.file("sys/module/amdgpu/refcnt", "1\n");
   tree.file("sys/module/amdgpu/version", "luthier\n");
+  tree.file("sys/module/amdgpu/parameters/pcie_p2p", "Y\n"); // GPUs reach each other's memory; RCCL's tests ask
   for (const char *path : {LUTHIER_VGPU_PRODUCT_NAMES, LUTHIER_VGPU_PRODUCT_NAMES_OF_AMD})
     describeNames(tree, topology, root, path);
   tree.folder("dev/dri");

@@ -88,6 +88,7 @@ TEST_F(Tree, hasEveryPropertyOfEveryNode) {
 TEST_F(Tree, isTheOneThatToolsWalk) {
   const fs::path tree = place();
   EXPECT_EQ(textOf(tree / "sys/module/amdgpu/initstate"), "live\n");
+  EXPECT_EQ(textOf(tree / "sys/module/amdgpu/parameters/pcie_p2p"), "Y\n");
   EXPECT_NE(textOf(tree / "sys/class/kfd/kfd/topology/generation_id"), "0\n");
   EXPECT_TRUE(fs::is_empty(tree / "sys/class/kfd/kfd/proc"));
   // libdrm goes from the number of a node to its device, from there to the primary node and the bus.
