@@ -91,7 +91,7 @@ if(LUTHIER_BUILD_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   # What HIP reads code objects with.
-  find_library(AMD_COMGR amd_comgr HINTS ${rocm_roots} PATH_SUFFIXES lib lib/x86_64-linux-gnu REQUIRED)
+  find_path(AMD_COMGR_INCLUDE_DIR amd_comgr.h HINTS ${rocm_roots} PATH_SUFFIXES include include/amd_comgr REQUIRED)
 endif()
 if(LUTHIER_BUILD_SAMPLES)
   find_program(HIPCC hipcc HINTS ${LUTHIER_ROCM_PATH} PATH_SUFFIXES bin REQUIRED)
