@@ -182,7 +182,8 @@ TEST_F(Compiled, TablesAreReadByScalarLoads) {
 /// The scalar cache does not see what other hooks, and the kernel, store.
 TEST_F(Compiled, VariablesAreNotReadByScalarLoads) {
   for (const Machine &machine : kMachines)
-    for (const char *name : {"readsDevice", "readsLimit", "readsLaunch", "readsLane", "readsMemory"}) {
+    for (const char *name : {"readsDevice", "readsLimit", "readsLaunch", "readsLane", "readsMemory", "readsNarrow",
+                             "readsPointer", "readsWide"}) {
       SCOPED_TRACE(fmt::format("{} {} {}", machine.name, machine.waveSize, name));
       const auto fragment = compile(name, machine);
       ASSERT_TRUE(fragment);

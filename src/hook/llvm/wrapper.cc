@@ -20,7 +20,7 @@ namespace {
 
 /// What the shader convention passes and returns in registers at most.
 constexpr unsigned kMaxScalars = 44, kMaxVectors = 136;
-constexpr unsigned kPrivateSpace = 5;
+constexpr unsigned kConstantSpace = 4, kPrivateSpace = 5;
 
 /// A port in the making.
 struct Slot {
@@ -380,9 +380,10 @@ private:
     for (llvm::Instruction &instruction : llvm::instructions(*wrapper_)) {
       if (llvm::isa<llvm::AtomicRMWInst>(instruction) && !instruction.use_empty())
         divergent.push_back(&instruction);
+      // All but constants are loaded to vector registers (codegen.cc).
       if (const auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
           load && !isLocal(load->getPointerOperand()) &&
-          (load->getPointerAddressSpace() == 0 || dependsOnLane(*load->getPointerOperand())))
+          (load->getPointerAddressSpace() != kConstantSpace || dependsOnLane(*load->getPointerOperand())))
         divergent.push_back(&instruction);
       if (const auto *part = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction);
           part && llvm::isa<llvm::AtomicCmpXchgInst>(part->getAggregateOperand()))
@@ -390,18 +391,30 @@ private:
     }
     for (llvm::Instruction *instruction : divergent) {
       llvm::Type *const type = instruction->getType();
-      const unsigned bits = type->isSingleValueType() && !type->isPointerTy() && !type->isVectorTy()
-                                ? type->getPrimitiveSizeInBits().getFixedValue()
-                                : 0;
-      if (bits != 32 && bits != 64)
+      if (!type->isSingleValueType())
         continue;
+      std::vector<llvm::Use *> uses;
+      for (llvm::Use &use : instruction->uses())
+        uses.push_back(&use);
       llvm::IRBuilder<> b(instruction->getNextNode());
-      llvm::Value *const number = b.CreateBitCast(instruction, b.getIntNTy(bits));
-      llvm::CallInst *const uniform =
-          b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {number->getType()}, {number});
-      llvm::Value *const value = b.CreateBitCast(uniform, type);
-      instruction->replaceUsesWithIf(
-          value, [&](const llvm::Use &use) { return use.getUser() != uniform && use.getUser() != number; });
+      const auto bits = static_cast<unsigned>(module_.getDataLayout().getTypeSizeInBits(type).getFixedValue());
+      llvm::Value *const number = type->isPointerTy() ? b.CreatePtrToInt(instruction, b.getIntNTy(bits))
+                                                      : b.CreateBitCast(instruction, b.getIntNTy(bits));
+      const auto first = [&](llvm::Value *of) -> llvm::Value * {
+        return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {of->getType()}, {of});
+      };
+      llvm::Value *uniform = nullptr;
+      if (bits == 32 || bits == 64)
+        uniform = first(number);
+      else {
+        std::vector<llvm::Value *> dwords = toDwords(b, number, (bits + 31) / 32);
+        for (llvm::Value *&dword : dwords)
+          dword = first(dword);
+        uniform = fromDwords(b, dwords, number->getType());
+      }
+      llvm::Value *const value = type->isPointerTy() ? b.CreateIntToPtr(uniform, type) : b.CreateBitCast(uniform, type);
+      for (llvm::Use *use : uses)
+        use->set(value);
     }
   }
 
