@@ -45,7 +45,7 @@ __device__ uint64_t *elsewhere;
 typedef uint32_t Four __attribute__((ext_vector_type(4)));
 __device__ Four wide;
 LUTHIER_HOOK(wave) uint32_t readsNarrow() { return narrow + halfwords[1]; }
-LUTHIER_HOOK(wave) void readsPointer() { last = static_cast<uint32_t>(*elsewhere); }
+LUTHIER_HOOK(wave) void readsPointer() { last = static_cast<uint32_t>(reinterpret_cast<uint64_t>(elsewhere)); }
 LUTHIER_HOOK(wave) uint32_t readsWide(uint32_t n) { return wide.x + wide.w * n; }
 LUTHIER_HOOK(lane) uint32_t readsLane(uint32_t x) { return plain + x; }
 LUTHIER_HOOK(wave) uint32_t readsMemory(const uint32_t *address) { return *address; }
