@@ -23,7 +23,7 @@
 #   scripts/rocm.sh experimental --only rocminfo --tarball build/luthier-0.1.0.tar.gz luthier run -- rocminfo
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores), LUTHIER_ROCM_ROOT (a chroot that exists, instead of making one),
-# LUTHIER_ROCM_PACKAGES (further packages for it), LUTHIER_DEBIAN_MIRROR (default: http://deb.debian.org/debian).
+# LUTHIER_ROCM_PACKAGES (further packages for it), LUTHIER_DEBIAN_MIRROR (default: the one that this system takes its packages from).
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 
@@ -69,13 +69,18 @@ folder=$build/rocm/$release${variant:+/$variant}
 mkdir -p "$folder"
 folder=$(realpath "$folder") build=$(realpath "$build")
 chroot=${LUTHIER_ROCM_ROOT:-$folder/root}
-mirror=${LUTHIER_DEBIAN_MIRROR:-http://deb.debian.org/debian}
+# Where this system takes the packages of its release from, updates and security fixes apart.
+systemMirror() {
+  apt-get indextargets --format '$(REPO_URI) $(CODENAME)' 'Created-By: Packages' 2>/dev/null | awk '$2 !~ /-/ && !found { print $1; found = 1 }'
+}
+mirror=${LUTHIER_DEBIAN_MIRROR:-$(systemMirror)}
 
 # ROCm's sources: their packages are taken from experimental, or go to the prefix.
 rocmSources="aqlprofile hipblas hipblas-common hipcub hiprand rccl rocblas rocm-core rocm-hipamd rocm-llvm rocm-smi-lib rocminfo rocprim rocprofiler-register rocr-runtime rocrand rocthrust"
 
 # Debian's keys: a chroot's own, once there is one, know the releases that came after this system.
 makeChroot() {
+  [[ $mirror ]] || die "no mirror of Debian is known: set LUTHIER_DEBIAN_MIRROR"
   command -v debootstrap >/dev/null || die "debootstrap is missing: apt-get install debootstrap"
   local suite=$release scripts=/usr/share/debootstrap/scripts script
   [[ $release == experimental ]] && suite=sid
