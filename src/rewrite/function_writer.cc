@@ -391,13 +391,14 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   if (plantedFault() == Fault::Waits)
     site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
-  if (modes_ && site.fragment->fragment->reads.contains(Reg::Mode)) {
+  if (modes_ && site.fragment->fragment->reads.contains(Reg::Mode) && plantedFault() != Fault::Mode) {
     if (!point.mode.is(analysis::kHookMode))
       site.mode = &point.mode;
     site.keepFlags = context_.readsFlags || point.mode.mayTrap();
   }
   PlacedSite placed = LUTHIER_TRY(context_.placer.place(site));
-  neighbours_.space(placed, next);
+  if (plantedFault() != Fault::Spacing)
+    neighbours_.space(placed, next);
 
   flush();
   Layout &layout = context_.layout;

@@ -1,6 +1,7 @@
 #include "rewrite/placement.h"
 
 #include "rewrite/site_plan.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <optional>
@@ -122,8 +123,8 @@ Result<void> Writer::writeOutputs(CodeSequence &code) {
   for (size_t n = 0; n < plan_.results.size(); ++n) {
     const OutputBinding &output = plan_.results[n];
     const Reg from = plan_.map(output.fragment);
-    const bool vcc =
-        (output.guest == Reg::VccLo || output.guest == Reg::VccHi) && !glue_.target().partialVccWritesUpdateVccz;
+    const bool vcc = (output.guest == Reg::VccLo || output.guest == Reg::VccHi) &&
+                     !glue_.target().partialVccWritesUpdateVccz && plantedFault() != Fault::Vccz;
     if (vcc && pair(n)) {
       glue_.add(code, GlueOp::RestoreVcc, from);
       ++n;
@@ -153,7 +154,8 @@ Result<PlacedSite> Writer::write() {
   const bool lane = fragment_.kind == HookKind::Lane;
   if (plan_.wait) {
     // Exports and GDS read their sources late.
-    glue_.add(in, site_.waits->most(analysis::Counter::Exp) ? GlueOp::WaitAll : GlueOp::WaitBoth);
+    glue_.add(in, site_.waits->most(analysis::Counter::Exp) && plantedFault() != Fault::Exports ? GlueOp::WaitAll
+                                                                                                : GlueOp::WaitBoth);
     placed.waited = true;
   }
   if (site_.indexed)

@@ -1,6 +1,7 @@
 #include "rewrite/register_pool.h"
 
 #include "analysis/replays.h"
+#include "rewrite/testing.h"
 
 #include <algorithm>
 #include <utility>
@@ -74,8 +75,8 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
     pool.lendable_.insert(vgpr(n));
   // The hardware writes XNACK_MASK when it repeats an access that faulted, which it does unless XNACK is off: a target
   // without a word about it is right for both.
-  if (target.xnackMask && !analysis::mayReplay(object) && !touched.contains(Reg::XnackMaskLo) &&
-      !touched.contains(Reg::XnackMaskHi) && !open)
+  if (target.xnackMask && (!analysis::mayReplay(object) || plantedFault() == Fault::Xnack) &&
+      !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
   return pool;
 }

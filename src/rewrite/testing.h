@@ -16,6 +16,13 @@ enum class Fault : uint8_t {
   Scc,        ///< SCC is not saved
   Branches,   ///< the guest's branches keep their distances
   Descriptor, ///< the descriptor does not grow
+  // Of these, a machine that is kinder than silicon knows nothing.
+  Vccz,    ///< VCC is written by halves
+  Sgprs,   ///< VCC, FLAT_SCRATCH and XNACK_MASK are used without being allocated
+  Xnack,   ///< XNACK_MASK is borrowed although the hardware may write it
+  Spacing, ///< nothing keeps wait states around inserted code, nor breaks between accesses that may be repeated
+  Mode,    ///< hooks run in the guest's mode, and leave their exceptions behind
+  Exports, ///< exports that still read their sources are not waited for
 };
 
 #ifdef LUTHIER_PLANT_FAULTS

@@ -66,8 +66,9 @@ Result<void> VariantBuilder::finish(Layout &body) {
   const RegisterPool::Counts counts = pool_->counts();
   // VCC, XNACK_MASK and FLAT_SCRATCH are the last of a wave's SGPRs. A kernel that did not use one of them may have its
   // own registers there.
-  const uint32_t trailing =
-      target_.countsSgprs() && counts.sgprs > pool_->original().sgprs ? target_.trailingSgprs : counts.trailing;
+  const uint32_t trailing = target_.countsSgprs() && counts.sgprs > pool_->original().sgprs ? target_.trailingSgprs
+                            : plantedFault() == Fault::Sgprs                                ? 0
+                                                                                            : counts.trailing;
   const uint32_t sgprs = trailing ? counts.sgprs + trailing : 0;
   LUTHIER_TRY(descriptor.setSgprs(target_, std::max(descriptor_.sgprs(target_), sgprs)));
   uint32_t vgprs = descriptor_.vgprs(target_); // of both kinds where they share a file
