@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Usage: newest_rocm.sh PROGRAM...
 #
-# Runs GoogleTest programs of this build, which use ROCr, on the newest ROCr that there is: in a chroot of Debian's experimental with nothing but it (scripts/rocm.sh --only). What cannot be
-# prepared is no failure of the project: without root, debootstrap or network, or if that takes too long, it says so and exits with 77.
+# Runs GoogleTest programs of this build, which use ROCr, on the newest ROCr that there is: in a chroot of Debian's experimental with nothing but it (scripts/rocm.sh --only). Only with
+# LUTHIER_NEWEST_ROCM=1 in the environment, as it downloads a system. What cannot be prepared is no failure of the project: without root, debootstrap or network, or if that takes too long, it
+# says so and exits with 77.
 set -euo pipefail
 source "$(dirname "$0")/../../scripts/common.sh"
 
@@ -12,6 +13,7 @@ skip() {
   echo "skipped: $*"
   exit 77
 }
+[[ ${LUTHIER_NEWEST_ROCM:-0} == 1 ]] || skip "LUTHIER_NEWEST_ROCM=1 asks for it"
 [[ ! ${LUTHIER_DEBIAN_RELEASE:-} ]] || skip "this is a chroot of that kind"
 ((EUID == 0)) || skip "making a chroot needs root"
 command -v debootstrap >/dev/null || skip "debootstrap is not installed"
