@@ -196,7 +196,7 @@ testPrebuilt() {
   shift 2
   mkdir -p "$made/rocm_results"
   (($#)) || rm -f "$made"/rocm_results/*
-  ctest --test-dir "$made" --output-on-failure --no-tests=error -j2 -L '^rocm$' --output-junit "$made/rocm_results/$(date +%s).xml" "$@" || true
+  ctest --test-dir "$made" --output-on-failure --no-tests=error -j2 -L '^rocm$' "$@" 2>&1 | tee "$made/rocm_results/$(date +%s).log" || true
   "$sources/scripts/rocm_results.py" "$made"
 }
 

@@ -2,7 +2,8 @@
 """Usage: rocm_results.py BUILD
 
 What the tests of BUILD that are of ROCm (label rocm) gave, by group: those that were run by `scripts/rocm.sh --prebuilt`,
-each as it ended last (BUILD/rocm_results/*.xml, as CTest writes them). Fails unless all were run, and none failed.
+each as it ended last (what CTest has printed, BUILD/rocm_results/*.log, from runs that were ended early too). Fails
+unless all were run, and none failed.
 """
 import collections
 import glob
@@ -11,7 +12,6 @@ import os
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as xml
 
 # By name of test, then by program.
 NAMES = (("samples, copies by SDMA and by blit kernel", r"sample[.].*[.]sdma[01]$"),
@@ -22,6 +22,9 @@ NAMES = (("samples, copies by SDMA and by blit kernel", r"sample[.].*[.]sdma[01]
 PROGRAMS = (("interception of HSA", r"(hsa_(values|interceptor|chaining)|rewrite_emit_load)_test$"),
             ("tools in applications", r"runtime_.*_test$"))
 OTHERS = "other whole programs"
+
+# CTest's words; all others are for failures.
+WORDS = (("Passed", "passed"), ("Skipped", "skipped"), ("Not Run", "not run"))
 
 
 def group(test):
@@ -38,10 +41,12 @@ build = sys.argv[1]
 shown = subprocess.run(["ctest", "--test-dir", build, "-L", "^rocm$", "--show-only=json-v1"], stdout=subprocess.PIPE, check=True).stdout
 tests = {test["name"]: group(test) for test in json.loads(shown)["tests"]}
 results = {}
-for file in sorted(glob.glob(f"{build}/rocm_results/*.xml"), key=os.path.getmtime):
-    for case in xml.parse(file).iter("testcase"):
-        skipped = case.find("skipped") is not None
-        results[case.get("name")] = "skipped" if skipped else {"run": "passed", "fail": "failed"}.get(case.get("status"), "not run")
+for log in sorted(glob.glob(f"{build}/rocm_results/*.log")):
+    with open(log, errors="replace") as file:
+        for line in file:
+            ended = re.match(r" *\d+/\d+ Test +#\d+: (\S+) \.*(.*?) +[\d.]+ sec", line)
+            if ended:
+                results[ended[1]] = next((kind for word, kind in WORDS if word in ended[2]), "failed")
 groups = collections.defaultdict(collections.Counter)
 for name, of in tests.items():
     groups[of][results.get(name, "not run")] += 1
