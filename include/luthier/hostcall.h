@@ -356,8 +356,8 @@ LUTHIER_HOSTCALL_DEVICE const void *hiddenBuffer();
 
 } // namespace luthier::hostcall
 
-/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries. From Clang 21 on, such variables
-/// must not name their address space.
+/// Version of the code object, 400 or 500, from the compiler or AMD's device libraries. From Clang 21 on, such
+/// variables must not name their address space.
 extern "C" __attribute__((constant)) const int __oclc_ABI_version;
 
 LUTHIER_HOSTCALL_DEVICE const void *luthier::hostcall::hiddenBuffer() {
