@@ -39,7 +39,7 @@ def group(test):
 
 build = sys.argv[1]
 shown = subprocess.run(["ctest", "--test-dir", build, "-L", "^rocm$", "--show-only=json-v1"], stdout=subprocess.PIPE, check=True).stdout
-tests = {test["name"]: group(test) for test in json.loads(shown)["tests"]}
+tests = {test["name"].split()[0]: group(test) for test in json.loads(shown)["tests"]}
 results = {}
 for log in sorted(glob.glob(f"{build}/rocm_results/*.log")):
     with open(log, errors="replace") as file:
