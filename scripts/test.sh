@@ -23,6 +23,7 @@ maySkip() {
   Children.SetUid* | EnvOfSetUserIdPrograms.* | Owned.*) [[ $EUID != 0 ]] || findmnt -no OPTIONS -T "${TMPDIR:-/tmp}" | grep -qw nosuid ;;
   Translat* | vgpu.translation | vgpu.exec.translated.* | vgpu.api.hot_kernel) ! grep -qw avx512f /proc/cpuinfo ;;
   HandleTest.*) true ;;                                          # ROCr may use no address twice
+  rocm.newest) [[ ${LUTHIER_NEWEST_ROCM:-0} != 1 ]] ;;           # downloads a system
   Corpus.* | HardTest.*Rocrand) [[ $(listPackages) != *librocrand-dev* ]] ;; # releases without it
   *) false ;;
   esac
