@@ -72,10 +72,17 @@ void Dispatch::limitResidency(uint32_t perUnit) {
 void Dispatch::abort(Fault fault) {
   {
     std::lock_guard lock(faultMutex_);
+    if (settled_)
+      return;
     if (fault_.kind == Fault::Kind::None)
       fault_ = std::move(fault);
   }
   aborted_.store(true, std::memory_order_release);
+}
+
+void Dispatch::settle() {
+  std::lock_guard lock(faultMutex_);
+  settled_ = true;
 }
 
 std::string Dispatch::kernelName() const {

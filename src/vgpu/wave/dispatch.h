@@ -102,7 +102,7 @@ public:
   uint64_t startTime() const { return startTime_; }
   uint64_t endTime() const { return endTime_; }
 
-  /// Ends the dispatch as soon as its waves come up for air. Safe from any thread.
+  /// Ends the dispatch as soon as its waves come up for air; does nothing if they have all ended. Safe from any thread.
   void abort(Fault fault);
   bool aborted() const { return aborted_.load(std::memory_order_acquire); }
 
@@ -125,6 +125,9 @@ public:
 private:
   /// Strict resources: no more workgroups at once than compute units hold, `perUnit` each.
   void limitResidency(uint32_t perUnit);
+
+  /// All waves have ended: `fault` stays what it is.
+  void settle();
 
   friend class Device;
   friend class Scheduler;
@@ -156,6 +159,7 @@ private:
   alignas(64) std::atomic<bool> started_{false};
   std::atomic<bool> aborted_{false};
   std::mutex faultMutex_;
+  bool settled_ = false;
   Fault fault_;
 };
 

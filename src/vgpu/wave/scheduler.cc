@@ -266,6 +266,7 @@ void Scheduler::submit(std::shared_ptr<Dispatch> dispatch) {
 
 void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   dispatch->endTime_ = Device::clock();
+  dispatch->settle();
   {
     std::lock_guard lock(mutex_);
     std::erase(active_, dispatch);

@@ -231,6 +231,18 @@ TEST_P(SchedulerTest, EndlessDispatchesCanBeAborted) {
   EXPECT_EQ(running->fault.text, "enough");
 }
 
+TEST_P(SchedulerTest, AbortingIsTooLateForWhatHasEnded) {
+  Launch launch;
+  launch.kernelObject = engine.kernel("s_endpgm");
+  launch.grid = {64, 1, 1};
+  launch.workgroup = {64, 1, 1};
+  auto running = engine.start(launch);
+  ASSERT_TRUE(running->completed());
+  running->dispatch->abort({Fault::Kind::Aborted, 0, false, "too late"});
+  EXPECT_EQ(running->dispatch->fault().kind, Fault::Kind::None);
+  EXPECT_FALSE(running->dispatch->aborted());
+}
+
 TEST_P(SchedulerTest, DispatchesAreAbortedWithTheGpu) {
   std::shared_ptr<Engine::Running> running;
   {
