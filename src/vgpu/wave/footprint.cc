@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <charconv>
 #include <cstring>
 #include <string_view>
 
@@ -16,6 +16,12 @@ namespace luthier::vgpu {
 namespace {
 
 bool contains(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
+
+unsigned leadingNumber(std::string_view text) {
+  unsigned number = 0;
+  std::from_chars(text.begin(), text.end(), number);
+  return number;
+}
 
 template <size_t Count> bool isOneOf(std::string_view name, const std::string_view (&names)[Count]) {
   return std::ranges::find(names, name) != std::end(names);
@@ -127,9 +133,7 @@ private:
   /// The name has M, N and K: v_mfma_f32_32x32x8f16.
   void matrix() {
     const std::string_view shape = name_.substr(name_.find('_', name_.find("mfma") + 5) + 1);
-    const auto m = static_cast<unsigned>(std::atoi(shape.data()));
-    const std::string_view depth = shape.substr(shape.rfind('x') + 1);
-    const auto k = static_cast<unsigned>(std::atoi(depth.data()));
+    const unsigned m = leadingNumber(shape), k = leadingNumber(shape.substr(shape.rfind('x') + 1));
     using enum isa::MatrixFormat;
     const bool wide = row_.matrix == F64;
     const unsigned perLane = row_.matrix == F16 || row_.matrix == Bf16x4 || row_.matrix == I8 ? 4
@@ -167,10 +171,10 @@ private:
       reads(regs);
       writes(regs);
     };
-    static constexpr std::string_view kCarries[] = {"s_addc_u32", "s_subb_u32"};
+    static constexpr std::string_view kSccReaders[] = {"s_addc_u32", "s_subb_u32", "s_cbranch_scc0", "s_cbranch_scc1"};
     static constexpr std::string_view kPairResults[] = {"s_getpc_b64", "s_swappc_b64", "s_call_b64"};
     static constexpr std::string_view kSingleResults[] = {"s_movk_i32", "s_getreg_b32"};
-    if (isOneOf(name_, kCarries)) {
+    if (isOneOf(name_, kSccReaders)) {
       readsScc();
     } else if (isOneOf(name_, kPairResults)) {
       writes(two);
@@ -208,8 +212,6 @@ private:
       modify(kExecMask);
     } else if (name_ == "s_cbranch_join") {
       writes(kExecMask);
-    } else if (name_ == "s_cbranch_scc0" || name_ == "s_cbranch_scc1") {
-      readsScc();
     } else if (name_ == "s_cbranch_vccz" || name_ == "s_cbranch_vccnz") {
       reads(kVccMask);
     } else if (name_ == "s_cbranch_execz" || name_ == "s_cbranch_execnz") {
