@@ -418,6 +418,13 @@ void QueueInterception::stop() {
   // ROCr still works here; what has been promised to be told is told.
   if (!drainCompletions())
     log::warn("some kernels were not seen to complete before HSA was shut down");
+  if (pumpProcess_ && pumpProcess_ != getpid()) {
+    // A forked child has none of our threads, and may have the locks that they held: nobody will ever unlock them.
+    if (pump_.joinable())
+      pump_.detach();
+    completions_.stop();
+    return;
+  }
   std::thread pump;
   std::unordered_map<hsa_queue_t *, std::shared_ptr<ShadowQueue>> shadows;
   {
@@ -436,12 +443,8 @@ void QueueInterception::stop() {
   for (auto &[queue, shadow] : shadows)
     shadow->abandon();
   wake_.notify_all();
-  if (pump.joinable()) {
-    if (pumpProcess_ == getpid())
-      pump.join();
-    else
-      pump.detach(); // a forked child does not have it
-  }
+  if (pump.joinable())
+    pump.join();
   completions_.stop();
 }
 
