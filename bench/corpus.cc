@@ -5,10 +5,13 @@
 // without printing, which is the least that any reader of this code has to pay. Work is done function by function and
 // the two are timed in turns, so that neither profits from warm caches or a quieter machine.
 //
-//   corpus FILE [--target T] [--budget] [--repeat N]
+// --lint checks them as `luthier lint` does, too.
+//
+//   corpus FILE [--target T] [--budget] [--lint] [--repeat N]
 
 #include "analysis/budget.h"
 #include "analysis/interprocedural.h"
+#include "analysis/lint.h"
 #include "analysis/program.h"
 #include "analysis/scalar_values.h"
 #include "isa/llvm_mc.h"
@@ -28,7 +31,7 @@ namespace {
 struct Options {
   std::string file;
   std::optional<std::string> target;
-  bool budget = false;
+  bool budget = false, lint = false;
   unsigned repeat = 1;
 };
 
@@ -36,6 +39,8 @@ struct Totals {
   uint64_t objects = 0, kernels = 0, functions = 0, instructions = 0, bytes = 0, blocks = 0, failures = 0;
   uint64_t unknownExits = 0, indirectCalls = 0, directCalls = 0;
   double llvm = 0, decode = 0, analysis = 0;
+  uint64_t findings = 0, gaps = 0;
+  double lint = 0;
   analysis::Budget budget;
 };
 
@@ -117,12 +122,24 @@ void analyse(const object::CodeObject &object, const Options &options, Totals &t
             analysis::measure(*allocation, liveness, analysis::Waits::compute(cfg, object.target(), {.kernel = true}));
   }
   ++totals.objects;
+  if (!options.lint)
+    return;
+  const auto start = threadSeconds();
+  const auto report = analysis::lint(**program);
+  totals.lint += threadSeconds() - start;
+  totals.findings += report ? report->findings.size() : 0;
+  totals.gaps += report ? report->gaps.size() : 1;
 }
 
 void print(const std::string &target, const Totals &t, const Options &options) {
   const double ours = t.decode + t.analysis;
   fmt::print("{:<16} {:>8} {:>9} {:>12} {:>10} {:>8} {:>9.2f} {:>9.2f} {:>6.2f}\n", target, t.kernels, t.functions,
              t.instructions, t.blocks, t.failures, ours, t.llvm, t.llvm > 0 ? ours / t.llvm : 0);
+  if (options.lint)
+    fmt::print("{:<16} lint: {} findings, {} functions not or partly checked, {:.2f} s, {:.2f} times LLVM, {:.0f} "
+               "kernels a second\n",
+               "", t.findings, t.gaps, t.lint, t.llvm > 0 ? t.lint / t.llvm : 0,
+               t.lint > 0 ? static_cast<double>(t.kernels) / t.lint : 0);
   if (options.budget && t.budget.points) {
     const auto points = static_cast<double>(t.budget.points);
     fmt::print(
@@ -177,11 +194,14 @@ int run(const Options &options) {
     all.analysis += totals.analysis;
     all.llvm += totals.llvm;
     all.failures += totals.failures;
+    all.lint += totals.lint;
+    all.findings += totals.findings;
+    all.gaps += totals.gaps;
     all.unknownExits += totals.unknownExits;
     all.indirectCalls += totals.indirectCalls;
     all.directCalls += totals.directCalls;
   }
-  print("all", all, {});
+  print("all", all, {.file = {}, .target = {}, .lint = options.lint});
   fmt::print("calls: {} direct, {} indirect; jumps to unknown places: {}\n", all.directCalls, all.indirectCalls,
              all.unknownExits);
   fmt::print("of our seconds, decoding and control flow {:.2f}, liveness {:.2f}; {:.1f} s in all with checks\n",
@@ -199,6 +219,8 @@ int main(int argc, char **argv) {
       options.target = argv[++n];
     else if (arg == "--budget")
       options.budget = true;
+    else if (arg == "--lint")
+      options.lint = true;
     else if (arg == "--repeat" && n + 1 < argc)
       options.repeat = static_cast<unsigned>(std::stoul(argv[++n]));
     else if (options.file.empty() && !arg.starts_with("-"))
@@ -209,7 +231,7 @@ int main(int argc, char **argv) {
     }
   }
   if (options.file.empty()) {
-    fmt::print(stderr, "usage: corpus FILE [--target T] [--budget] [--repeat N]\n");
+    fmt::print(stderr, "usage: corpus FILE [--target T] [--budget] [--lint] [--repeat N]\n");
     return 2;
   }
   return run(options);

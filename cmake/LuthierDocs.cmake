@@ -1,9 +1,16 @@
 # Examples on the pages of docs/ are compiled: what a page shows is what works.
 
-# luthier_extract_block(PAGE LANGUAGE OUTPUT): writes the page's first block of that language to a file.
+# luthier_extract_block(PAGE LANGUAGE OUTPUT [HEADING]): writes the page's first block of that language, or the first behind that heading, to a file.
 function(luthier_extract_block page language output)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${page})
   file(READ ${page} text)
+  if(ARGC GREATER 3)
+    string(FIND "${text}" "\n## ${ARGV3}\n" heading)
+    if(heading EQUAL -1)
+      message(FATAL_ERROR "${page} has no heading '${ARGV3}'")
+    endif()
+    string(SUBSTRING "${text}" ${heading} -1 text)
+  endif()
   string(FIND "${text}" "```${language}\n" begin)
   if(begin EQUAL -1)
     message(FATAL_ERROR "${page} has no block of ${language}")

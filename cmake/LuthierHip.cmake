@@ -1,7 +1,14 @@
 # HIP programs, built by hipcc as a user would build them, and device code alone, built by Clang.
 
-set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples (a list)")
+set(LUTHIER_SAMPLE_TARGETS gfx90a CACHE STRING "GPU targets of the samples and of other HIP programs (a list)")
 list(TRANSFORM LUTHIER_SAMPLE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE hip_arch_flags)
+# All of these, for all programs, would take the build long; scripts/targets.py runs all samples on all of them.
+set(LUTHIER_SAMPLE_MORE_TARGETS gfx900 gfx906 gfx908 gfx1030 CACHE STRING "GPU targets of some of them beside these (a list)")
+set(LUTHIER_SAMPLE_CHECKED_TARGETS gfx908 CACHE STRING "Those of them that checks, tools and hostile hooks are tried on (a list)")
+if(LUTHIER_SAMPLE_TARGETS)
+  list(REMOVE_ITEM LUTHIER_SAMPLE_MORE_TARGETS ${LUTHIER_SAMPLE_TARGETS})
+endif()
+list(TRANSFORM LUTHIER_SAMPLE_MORE_TARGETS PREPEND --offload-arch= OUTPUT_VARIABLE LUTHIER_HIP_MORE_TARGETS)
 set(LUTHIER_HIP_FLAGS -std=c++17 -O2 -Wall -Wextra -Wno-unused-command-line-argument -I${PROJECT_SOURCE_DIR}/samples ${hip_arch_flags})
 # ROCm in a prefix, beside which there may be another in the system's folders.
 if(LUTHIER_ROCM_PATH)
@@ -28,11 +35,11 @@ function(luthier_rocm_tests)
   endforeach()
 endfunction()
 
-# luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [HEADERS a.h ...] [GENCO kernels.hip] [LIBS -lx ...])
+# luthier_hip_program(TARGET PROGRAM [SOURCES a.hip ...] [HEADERS a.h ...] [GENCO kernels.hip] [LIBS -lx ...] [MORE_TARGETS])
 # Builds PROGRAM (a path) as part of the target TARGET, anew when a source or one of the HEADERS changes. GENCO is built beside it as a code object of its own, whose path the
-# program gets as SAMPLE_CODE_OBJECT.
+# program gets as SAMPLE_CODE_OBJECT. MORE_TARGETS: for those in LUTHIER_SAMPLE_MORE_TARGETS too.
 function(luthier_hip_program target program)
-  cmake_parse_arguments(ARG "" "GENCO" "SOURCES;HEADERS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "MORE_TARGETS" "GENCO" "SOURCES;HEADERS;LIBS" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   cmake_path(GET program PARENT_PATH folder)
@@ -40,6 +47,9 @@ function(luthier_hip_program target program)
   file(MAKE_DIRECTORY ${folder})
   set(outputs ${program})
   set(defines)
+  if(ARG_MORE_TARGETS)
+    list(APPEND LUTHIER_HIP_FLAGS ${LUTHIER_HIP_MORE_TARGETS})
+  endif()
   if(ARG_GENCO)
     cmake_path(GET ARG_GENCO STEM code_object_name)
     set(code_object ${folder}/${code_object_name}.hsaco)
@@ -59,13 +69,19 @@ function(luthier_hip_program target program)
   add_custom_target(${target} ALL DEPENDS ${outputs})
 endfunction()
 
-# luthier_code_object(OUTPUT source.hip [FLAG ...]): a code object for gfx90a, without any ROCm header or library.
+# luthier_code_object(OUTPUT source.hip [FLAG ...] [TARGET gfx90a] [HEADERS a.h ...]): a code object, without any ROCm header or library; made anew when one
+# of the HEADERS changes.
 function(luthier_code_object output source)
+  cmake_parse_arguments(ARG "" "TARGET" "HEADERS" ${ARGN})
+  if(NOT ARG_TARGET)
+    set(ARG_TARGET gfx90a)
+  endif()
   cmake_path(ABSOLUTE_PATH source)
+  list(TRANSFORM ARG_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_CXX_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc
-      --offload-arch=gfx90a -O2 -Wall ${ARGN} ${source} -o ${output}
-    DEPENDS ${source} COMMENT "Compiling ${source} for gfx90a" VERBATIM)
+      --offload-arch=${ARG_TARGET} -O2 -Wall ${ARG_UNPARSED_ARGUMENTS} ${source} -o ${output}
+    DEPENDS ${source} ${ARG_HEADERS} COMMENT "Compiling ${source} for ${ARG_TARGET}" VERBATIM)
 endfunction()
 
 # luthier_checked_tests(NAME ARGUMENT ...): `luthier run ARGUMENT ...` under each check that the virtual GPU can make of a program (docs/virtual-gpu.md), as

@@ -14,6 +14,10 @@ else()
   endif()
 endif()
 
+# Math functions, and what HIP's headers call: bitcode for any GPU (src/hook/llvm/device_library.h).
+find_path(LUTHIER_DEVICE_LIBRARY ocml.bc HINTS ${LUTHIER_ROCM_PATH}/amdgcn/bitcode ${LUTHIER_ROCM_PATH}/lib/llvm/amdgcn/bitcode /usr/lib/${CMAKE_LIBRARY_ARCHITECTURE}/amdgcn/bitcode
+  /opt/rocm/amdgcn/bitcode NO_DEFAULT_PATH DOC "Folder of ROCm's device library (rocm-device-libs), for hooks that call its functions")
+
 # luthier_hook_bitcode(OUTPUT source.hip [HIP] [FLAG ...]): hooks as bitcode that belongs to no GPU target (docs/hooks.md). Clang's own passes stay off: they would
 # make use of the target that it must be given. HIP: the source includes HIP's headers.
 function(luthier_hook_bitcode output source)
@@ -26,12 +30,18 @@ function(luthier_hook_bitcode output source)
       set(headers --rocm-path=${LUTHIER_ROCM_PATH} -isystem ${LUTHIER_ROCM_PATH}/include -D__HIP_PLATFORM_AMD__)
     endif()
   endif()
+  set(library)
+  if(LUTHIER_DEVICE_LIBRARY)
+    foreach(part ocml ockl)
+      list(APPEND library -Xclang -mlink-builtin-bitcode -Xclang ${LUTHIER_DEVICE_LIBRARY}/${part}.bc)
+    endforeach()
+  endif()
   list(TRANSFORM LUTHIER_INCLUDE_DIRS PREPEND -I OUTPUT_VARIABLE includes)
   cmake_path(GET output PARENT_PATH folder)
   file(MAKE_DIRECTORY ${folder})
   add_custom_command(OUTPUT ${output}
     COMMAND ${LUTHIER_HOOK_COMPILER} -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib ${headers} --offload-arch=gfx900
-      -std=c++17 -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall ${includes} ${ARG_UNPARSED_ARGUMENTS} -MD -MF ${output}.d -MT ${output} -c ${source} -o ${output}
+      -std=c++17 -O2 -Xclang -disable-llvm-passes -emit-llvm -Wall ${library} ${includes} ${ARG_UNPARSED_ARGUMENTS} -MD -MF ${output}.d -MT ${output} -c ${source} -o ${output}
     DEPENDS ${source} DEPFILE ${output}.d COMMENT "Compiling hooks ${source}" VERBATIM)
 endfunction()
 

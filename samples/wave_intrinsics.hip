@@ -51,7 +51,13 @@ constexpr int rowShr(int n) { return 0x110 + n; }
 
 // Lanes without a source keep `old`, or get 0 when ZeroFill.
 template <int Control, int RowMask = 0xf, bool ZeroFill = false> __device__ int dpp(int old, int value) {
-  return __builtin_amdgcn_update_dpp(old, value, Control, RowMask, 0xf, ZeroFill);
+#if defined(__HIP_DEVICE_COMPILE__) && !defined(__GFX9__)
+  // Later GPUs do not move lanes across rows. They skip this sample, but it must compile.
+  if constexpr (Control >= 0x130 && Control != RowMirror && Control != RowHalfMirror)
+    return old;
+  else
+#endif
+    return __builtin_amdgcn_update_dpp(old, value, Control, RowMask, 0xf, ZeroFill);
 }
 
 __device__ int inclusiveScan(int value) {

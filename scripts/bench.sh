@@ -8,6 +8,7 @@
 #   hostcall [ROUNDS]  latency and throughput of calls from a CPU and from the virtual GPU to the host
 #   rewrite [FILE]     rewriting all kernels of rocRAND (or of FILE) with a counter in every block: time beside LLVM's disassembly,
 #                      code growth, resources; executed instructions per visit of a counter, beside those of a call
+#   forms              hooks of three sizes at 1, 100 and 10,000 places, copied and called: growth, time, executed instructions per visit
 #   tools [OPTIONS]    what tools cost on the samples, in executed instructions and in time (tools --help)
 #
 # Environment: LUTHIER_BUILD_DIR (default: build), LUTHIER_BUILD_JOBS (default: all cores).

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Usage: scripts/differential.sh [--seed S] [--count N] [--optimise 0|1|2|3] [--jobs J] [--opcodes] [...]
+# Usage: scripts/differential.sh [--target gfx90a] [--seed S] [--count N] [--optimise 0|1|2|3] [--jobs J] [--opcodes] [...]
 #
 # Random kernels on the virtual GPU and on the CPU, which must agree to the bit (docs/differential-test.md). Without
 # --seed, the seed is the time, and is printed: kernel n of a run has seed S + n. Failing kernels are shrunk, printed and

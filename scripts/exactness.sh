@@ -8,7 +8,7 @@
 #   scripts/exactness.sh --programs 'nbody|rocrand_device'
 #   scripts/exactness.sh --programs rocrand_sequences --values all
 #
-# Environment: LUTHIER_BUILD_DIR (default: build).
+# Environment: LUTHIER_BUILD_DIR (default: build); LUTHIER_TEST_GPU: another target than gfx90a, whose samples scripts/targets.py has built.
 set -euo pipefail
 source "$(dirname "$0")/common.sh"
 

@@ -47,7 +47,7 @@ outcome() {
   local suite=$1 sample form strict=() code=0 result
   case $suite in
   transparency | waits)
-    [[ $suite == waits ]] && strict=(--strict)
+    [[ $suite == waits ]] && strict=(--machine waits)
     for sample in "${samples[@]}"; do
       for form in lane wave; do
         code=0

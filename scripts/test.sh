@@ -2,7 +2,7 @@
 # Usage: scripts/test.sh [CTEST ARGUMENTS...]
 #
 # Everything that must hold before a change goes in: installs the packages that are missing (scripts/packages.txt), builds, on
-# Debian 12 with warnings as errors, checks the formatting, lets clang-tidy look at all sources and runs all tests, two at a time. LUTHIER_TIDY=0
+# Debian 12 with warnings as errors, checks the formatting, lets clang-tidy look at all sources and runs all tests, three at a time as many of them wait. LUTHIER_TIDY=0
 # leaves out clang-tidy, which takes five minutes. Extra arguments go to ctest, for example
 #   scripts/test.sh -R Result        tests whose name matches
 #   scripts/test.sh -j8              more at a time
@@ -32,7 +32,7 @@ maySkip() {
 runTests() {
   local log="$build/Testing/last.txt" skipped unexpected=()
   mkdir -p "$build/Testing"
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j2 "$@" | tee "$log"
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j3 "$@" | tee "$log"
   mapfile -t skipped < <(sed -n 's/^[[:space:]]*[0-9]* - \(.*\) (Skipped)$/\1/p' "$log")
   for test in "${skipped[@]}"; do maySkip "$test" || unexpected+=("$test"); done
   [[ ${#unexpected[@]} -eq 0 ]] || die "skipped, although this machine has what they need: ${unexpected[*]}"

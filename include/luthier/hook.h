@@ -14,8 +14,9 @@
 //   clang++-19 -x hip --cuda-device-only -nogpulib -nogpuinc --no-gpu-bundle-output --offload-arch=gfx900 -O2
 //     -Xclang -disable-llvm-passes -emit-llvm -c hooks.hip -o hooks.bc
 //
-// HIP's headers are not needed, and may be included before or after. A hook becomes straight code inside the kernel: it
-// can have no stack, no LDS, no recursion and no calls that cannot be inlined; one that does is refused by name.
+// HIP's headers are not needed, and may be included before or after. A hook becomes straight code inside the kernel:
+// calls are inlined, what recurs becomes a loop, and local variables that do not fit into registers are in scratch
+// beside the kernel's own. LUTHIER_LDS is its only LDS. What cannot be is refused by name.
 // luthier/hostcall.h, included after this, is for hooks that print, or check what they expect.
 #pragma once
 
@@ -30,8 +31,12 @@
 
 /// A hook. `lane`: runs for the lanes that are active at the point. `wave`: runs once per wave, by one lane, even where
 /// no lane is active; its parameters and everything it reads are of the wave, not of a lane.
-/// Parameters are numbers and pointers; what they are bound to is said where the hook is inserted.
+/// Parameters are numbers, pointers and structures; what they are bound to is said where the hook is inserted.
 #define LUTHIER_HOOK(kind) __attribute__((device, used, annotate("luthier:hook:" #kind)))
+
+/// A function that calls itself, directly or through others, says how many of its calls are active at a time at most (a
+/// number; where several call each other, the largest counts). One more stops the kernel with a trap.
+#define LUTHIER_RECURSION(depth) __attribute__((annotate("luthier:recursion:" #depth)))
 
 /// Variables of the tool. A plain __device__ variable is LUTHIER_DEVICE.
 #define LUTHIER_DEVICE __attribute__((device, used, annotate("luthier:variable:device")))
@@ -40,6 +45,21 @@
 /// One copy for each wave, in scalar registers: no memory access. Shared by the hooks of that wave. Starts as zero and
 /// takes no initializer; at most 64 bytes. Only wave hooks may write it.
 #define LUTHIER_PER_WAVE __attribute__((device, used, annotate("luthier:variable:per_wave")))
+/// One copy for each lane of each wave, in vector registers: no memory access. Shared by the hooks of that wave. Starts
+/// as zero in all lanes and takes no initializer; at most 64 bytes. Lane hooks alone read and write it, each active
+/// lane its own.
+#define LUTHIER_PER_LANE __attribute__((device, used, annotate("luthier:variable:per_lane")))
+
+/// One copy for each workgroup, in LDS behind the kernel's own: shared by the hooks of that workgroup's waves. Starts
+/// as zero and takes no initializer. The kernel has that much less LDS left; where it needs that, hooks are refused.
+#define LUTHIER_LDS __attribute__((shared, used, annotate("luthier:variable:lds")))
+/// One copy for each workgroup, in device memory, which the host can read when the launch has finished. Starts as zero
+/// and takes no initializer.
+#define LUTHIER_PER_WORKGROUP __attribute__((device, used, annotate("luthier:variable:per_workgroup")))
+
+/// One copy for each place where a hook that uses it is inserted, in device memory. Costs what LUTHIER_DEVICE costs;
+/// Tool::read gives the copies with their instructions.
+#define LUTHIER_PER_SITE __attribute__((device, used, annotate("luthier:variable:per_site")))
 
 #define LUTHIER_INLINE_ __attribute__((device, always_inline)) static inline
 
@@ -50,6 +70,8 @@ __device__ void __luthier_write_reg(uint32_t reg, uint32_t value);
 __device__ uint32_t __luthier_launch32(uint32_t value);
 __device__ uint64_t __luthier_launch64(uint32_t value);
 __device__ uint64_t __luthier_exec();
+__device__ uint64_t __luthier_active_lanes();
+__device__ uint32_t __luthier_permute_lanes();
 __device__ uint32_t __luthier_wave_size();
 __device__ uint32_t __luthier_hardware_id();
 }
@@ -62,13 +84,84 @@ namespace luthier {
 LUTHIER_INLINE_ uint32_t waveSize() { return __luthier_wave_size(); }
 /// This lane's number in its wave. Of no use in a wave hook.
 LUTHIER_INLINE_ uint32_t laneId() { return __builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0)); }
-/// The lanes that are active: here in a lane hook, at the point of insertion in a wave hook.
+/// The lanes that are active: here in a lane hook, at the point of insertion in a wave hook. In a lane hook that is
+/// fewer inside of a branch; activeLanes() is not.
 LUTHIER_INLINE_ uint64_t exec() { return __luthier_exec(); }
+/// The lanes that are active at the point of insertion, wherever in the hook this is asked.
+LUTHIER_INLINE_ uint64_t activeLanes() { return __luthier_active_lanes(); }
 /// The active lanes of a lane hook for which `condition` holds.
 LUTHIER_INLINE_ uint64_t ballot(bool condition) { return __builtin_amdgcn_ballot_w64(condition); }
-/// The value of the first active lane.
-LUTHIER_INLINE_ uint32_t readFirstLane(uint32_t value) {
-  return static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(value)));
+/// Whether `condition` holds for any, or for all, of the lanes of a lane hook that are active here.
+LUTHIER_INLINE_ bool any(bool condition) { return ballot(condition) != 0; }
+LUTHIER_INLINE_ bool all(bool condition) { return ballot(!condition) == 0; }
+
+// Lanes exchange 32 bits at a time.
+template <class T> struct Words_ {
+  static_assert(sizeof(T) <= 8, "lanes exchange values of up to 64 bits");
+  uint32_t low = 0, high = 0;
+  __device__ explicit Words_(T value) {
+    uint64_t bits = 0;
+    __builtin_memcpy(&bits, &value, sizeof value);
+    low = static_cast<uint32_t>(bits);
+    high = static_cast<uint32_t>(bits >> 32);
+  }
+  __device__ T value() const {
+    const uint64_t bits = low | static_cast<uint64_t>(high) << 32;
+    T result;
+    __builtin_memcpy(&result, &bits, sizeof result);
+    return result;
+  }
+  template <class Move> __device__ T moved(Move move) {
+    low = move(low);
+    if (sizeof(T) > 4)
+      high = move(high);
+    return value();
+  }
+};
+/// The value of the first active lane. These take any type of up to 64 bits.
+template <class T> LUTHIER_INLINE_ T readFirstLane(T value) {
+  return Words_<T>(value).moved(
+      [](uint32_t word) { return static_cast<uint32_t>(__builtin_amdgcn_readfirstlane(static_cast<int>(word))); });
+}
+/// The value of a lane, the same one for all lanes: `lane` is the first active lane's.
+template <class T> LUTHIER_INLINE_ T readLane(T value, uint32_t lane) {
+  return Words_<T>(value).moved([lane](uint32_t word) {
+    return static_cast<uint32_t>(__builtin_amdgcn_readlane(static_cast<int>(word), static_cast<int>(lane)));
+  });
+}
+/// The value of lane `lane`, which each lane chooses for itself; it counts modulo waveSize(). What an inactive lane has
+/// means nothing.
+template <class T> LUTHIER_INLINE_ T shuffle(T value, uint32_t lane) {
+  lane &= waveSize() - 1;
+  if (__luthier_permute_lanes() >= waveSize())
+    return Words_<T>(value).moved([lane](uint32_t word) {
+      return static_cast<uint32_t>(__builtin_amdgcn_ds_bpermute(static_cast<int>(lane << 2), static_cast<int>(word)));
+    });
+  T result{};
+  for (bool done = false; !done;) { // once per lane that is read from
+    const uint32_t from = readFirstLane(lane);
+    const T moved = readLane(value, from);
+    if (lane == from) {
+      result = moved;
+      done = true;
+    }
+  }
+  return result;
+}
+/// The active lanes that have the same value, to the bit, as this one.
+template <class T> LUTHIER_INLINE_ uint64_t match(T value) {
+  const Words_<T> mine(value);
+  uint64_t result = 0;
+  for (bool done = false; !done;) { // once per value
+    const uint32_t low = readFirstLane(mine.low), high = sizeof(T) > 4 ? readFirstLane(mine.high) : 0;
+    const bool same = mine.low == low && mine.high == high;
+    const uint64_t lanes = ballot(same);
+    if (same) {
+      result = lanes;
+      done = true;
+    }
+  }
+  return result;
 }
 /// Whether this is the first active lane.
 LUTHIER_INLINE_ bool isFirstLane() { return laneId() == readFirstLane(laneId()); }
@@ -87,8 +180,8 @@ LUTHIER_INLINE_ uint64_t realTime() { return __builtin_readsteadycounter(); }
 /// as the target's manual lays them out.
 LUTHIER_INLINE_ uint32_t hardwareWaveId() { return __luthier_hardware_id(); }
 
-// Atomics on device memory: relaxed, for all waves of the GPU. Types of 32 and 64 bits. They return the old value; one
-// that nobody looks at costs no wait.
+// Atomics on device memory and LUTHIER_LDS: relaxed, for all waves of the GPU. Types of 32 and 64 bits. They return the
+// old value; one that nobody looks at costs no wait.
 
 #define LUTHIER_GLOBAL_(T) __attribute__((address_space(1))) T *
 template <class T> struct SameType_ {

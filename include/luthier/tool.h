@@ -24,7 +24,9 @@
 #include "luthier/api.h"
 #include "luthier/instr.h"
 #include "luthier/launch_value.h"
+#include "luthier/result_type.h"
 
+#include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -56,7 +58,7 @@ template <class... Parameters> struct Hook {
   const char *name;
 };
 
-enum class VariableKind : uint8_t { Device, PerLaunch, PerWave };
+enum class VariableKind : uint8_t { Device, PerLaunch, PerWave, PerLane, Lds, PerWorkgroup, PerSite };
 /// A variable of the device side, made by the build. `T` may be an array.
 template <class T, VariableKind Kind> struct Variable {
   const HookFile *file;
@@ -65,32 +67,70 @@ template <class T, VariableKind Kind> struct Variable {
   using Element = std::remove_extent_t<T>;
 };
 
-/// What is passed for a parameter of a hook, when it is not a constant.
+/// What is passed for a parameter of a hook, when it is not a constant. An Arg is compared with the parameter's size
+/// when the kernel is instrumented; what arg:: gives, where its type is known, when the tool is compiled.
 class Arg {
 public:
-  enum class Kind : uint8_t { Constant, Register, Operand, Address, Width, Pc, Launch };
+  enum class Kind : uint8_t {
+    Constant,
+    Register,
+    Operand,
+    Address,
+    Width,
+    Pc,
+    Launch,
+    Source,
+    Result,
+    Kernarg,
+    Callee
+  };
   Kind kind = Kind::Constant;
   uint64_t value = 0;
   RegRange regs = {};
   LaunchValue launch = {};
+  std::string name = {};            ///< of a kernel argument
+  std::vector<uint32_t> words = {}; ///< of a constant that is a structure or a vector
 
   static Arg constant(uint64_t value) { return {Kind::Constant, value, {}, {}}; }
 };
+/// An Arg for parameters of `Bits` bits: integers and floating-point numbers, or, for 64, pointers.
+template <unsigned Bits> class SizedArg : public Arg {};
+/// An address: for integers of 64 bits, and pointers.
+class AddressArg : public Arg {};
+/// A small number, which no parameter is too narrow for: for integers.
+class NumberArg : public Arg {};
+
 namespace arg {
 inline Arg reg(RegRange regs) { return {Arg::Kind::Register, 0, regs, {}}; }
-inline Arg reg(Reg reg) { return {Arg::Kind::Register, 0, {reg, 1}, {}}; }
-inline Arg exec() { return reg(RegRange{Reg::ExecLo, 2}); }
-inline Arg vcc() { return reg(RegRange{Reg::VccLo, 2}); }
-inline Arg scc() { return reg(Reg::Scc); }
-inline Arg m0() { return reg(Reg::M0); }
+inline SizedArg<32> reg(Reg reg) { return {{Arg::Kind::Register, 0, {reg, 1}, {}}}; }
+inline SizedArg<64> exec() { return {reg(RegRange{Reg::ExecLo, 2})}; }
+inline SizedArg<64> vcc() { return {reg(RegRange{Reg::VccLo, 2})}; }
+inline SizedArg<32> scc() { return reg(Reg::Scc); }
+inline SizedArg<32> m0() { return reg(Reg::M0); }
 /// An operand of the instruction: its register's value, or the constant.
 inline Arg operand(unsigned index) { return {Arg::Kind::Operand, index, {}, {}}; }
-/// Effective address of the instruction's memory access; `access` 1: of the second one (ds_read2_b32).
-inline Arg address(unsigned access = 0) { return {Arg::Kind::Address, access, {}, {}}; }
-inline Arg width() { return {Arg::Kind::Width, 0, {}, {}}; } ///< bytes of the access, per lane
+/// The same, counting only operands that it reads: source(0) and source(1) are what any form of v_cmp_* and s_cmp_*
+/// compares.
+inline Arg source(unsigned index) { return {Arg::Kind::Source, index, {}, {}}; }
+/// What the instruction has computed, loaded or compared: for Site::after.
+inline Arg result() { return {Arg::Kind::Result, 0, {}, {}}; }
+/// Effective address of the instruction's memory access; `access` 1: of the second one (ds_read2_b32). Addresses of LDS
+/// and scratch are 32-bit offsets, with zeros above.
+inline AddressArg address(unsigned access = 0) { return {{Arg::Kind::Address, access, {}, {}}}; }
+inline NumberArg width() { return {{Arg::Kind::Width, 0, {}, {}}}; } ///< bytes of the access, per lane
 /// Where the instruction is in the original: its address in the code object's file, the object's number from bit 48 on.
-inline Arg pc() { return {Arg::Kind::Pc, 0, {}, {}}; }
+inline AddressArg pc() { return {{Arg::Kind::Pc, 0, {}, {}}}; }
+/// Where a call or jump through a register goes: for Site::before. An address of the original code, where it is loaded;
+/// Kernel::functionAt has its name.
+inline AddressArg callee() { return {{Arg::Kind::Callee, 0, {}, {}}}; }
 inline Arg launch(LaunchValue what) { return {Arg::Kind::Launch, 0, {}, what}; }
+/// An argument of the kernel: by its number, counted from 0, by offset and size in bytes, or by its name in the source.
+/// Names are in code objects only if the compiler was told to put them there (-fhip-kernel-arg-name).
+inline Arg kernarg(uint32_t number) { return {Arg::Kind::Kernarg, number, {}, {}}; }
+inline Arg kernarg(std::string name) { return {Arg::Kind::Kernarg, 0, {}, {}, std::move(name)}; }
+inline Arg kernarg(uint32_t offset, uint32_t bytes) {
+  return {Arg::Kind::Kernarg, offset | uint64_t{bytes} << 32, {}, {}};
+}
 } // namespace arg
 
 /// A run of instructions that is entered at its first one only.
@@ -123,9 +163,28 @@ private:
   uint32_t number_ = 0;
 };
 
+/// A way from one block to another.
+struct BlockEdge {
+  const Block *from = nullptr, *to = nullptr;
+};
+
+/// A loop that is entered at one block only: its header, and all blocks from which control can come back to it without
+/// leaving the loop. A wave goes around as long as any of its lanes does. A round begins on an entry or a back edge, so
+/// that these together count rounds; what begins the loop at the start of a function is the call and no edge.
+struct Loop {
+  const Block *header = nullptr;
+  std::vector<const Block *> blocks; ///< with the header, in the order of the code
+  std::vector<BlockEdge> entries;    ///< from outside to the header
+  std::vector<BlockEdge> backEdges;  ///< from inside to the header
+  std::vector<BlockEdge> exits;      ///< from inside to outside
+  const Loop *parent = nullptr;      ///< the smallest one around it
+  unsigned depth = 1;                ///< 1: in no other
+};
+
 struct SourceLine {
   std::string file;
   uint32_t line = 0;
+  std::string function = {}; ///< that the line is in, as in the source; empty when not known
 };
 
 /// A kernel's own code, or a device function that it can call.
@@ -143,6 +202,20 @@ public:
   /// Assembly text.
   std::string text(const Instr &instr) const;
   std::optional<SourceLine> source(const Instr &instr) const;
+  /// The same, followed by the lines of the calls that were inlined, innermost first.
+  std::vector<SourceLine> sources(const Instr &instr) const;
+  /// The address (in the code object's file) of the function that a call calls, or a jump goes on in; nothing where
+  /// that is decided when it is executed, by a function pointer (arg::callee).
+  std::optional<uint64_t> callee(const Instr &call) const;
+  /// Its loops, in the order of their headers; and the smallest that a block is in, null if it is in none. Cycles that
+  /// can be entered at several blocks are not among them (hasOtherCycles).
+  std::span<const Loop> loops() const;
+  const Loop *loop(const Block &block) const;
+  bool hasOtherCycles() const;
+  /// The block that one of its instructions is in, and its neighbours in memory; null where there is none.
+  const Block *block(const Instr &instr) const;
+  const Instr *previous(const Instr &instr) const;
+  const Instr *next(const Instr &instr) const;
 
 private:
   friend class Block;
@@ -164,12 +237,20 @@ public:
 private:
   friend class Kernel;
   friend class Report;
+  friend struct ToolAccess;
   explicit KernelId(uint64_t number) : number_(number) {}
   uint64_t number_ = 0;
 };
 
 struct KernelResources {
   uint32_t sgprs = 0, vgprs = 0, accVgprs = 0, scratch = 0, wavesPerSimd = 0;
+};
+
+/// An argument of a kernel, as its code object's metadata has it.
+struct KernelArgument {
+  std::string name, type; ///< may be empty
+  uint32_t offset = 0, size = 0;
+  bool hidden = false; ///< added by the compiler
 };
 
 /// A kernel that the application launches.
@@ -184,10 +265,13 @@ public:
   uint64_t objectNumber() const; ///< of the code object that it is in, counted from 1 in the order of loading
   std::string objectUri() const; ///< where that came from
   KernelResources resources() const;
+  std::vector<KernelArgument> arguments() const;
   /// In which of the tool's ways it is, or is to be, instrumented (Tool::variant); 0 unless the tool has several.
   unsigned variant() const;
   /// Itself first, then all functions that it can reach.
   std::span<const Function> functions() const;
+  /// The name of the function that is loaded at an address (arg::callee); empty where there is none of its code object.
+  std::string functionAt(uint64_t loaded) const;
   /// Of its own code.
   std::span<const Block> blocks() const { return functions().front().blocks(); }
   std::span<const Instr> instrs() const { return functions().front().instrs(); }
@@ -228,14 +312,47 @@ public:
   }
   /// The hook called last puts what it returns into these registers.
   Point &into(RegRange registers);
+  /// The hook called last is copied to this point, or its code is shared by all points that call it. Without these,
+  /// large hooks at many points are shared.
+  Point &inlined();
+  Point &shared();
+  /// The hook called last runs in a part of the visits only: in a wave's first one of this point, and every n-th from
+  /// there on. A visit that is skipped costs two scalar instructions; four where the kernel needs SCC.
+  Point &every(uint32_t n);
+  /// The same, but all points with this counter (of hooks in one file, with the same n) count their visits together, in
+  /// one register of the wave: for many points, which would need a register each.
+  Point &every(uint32_t n, uint32_t counter);
+  /// The hook called last runs only while this variable is not zero: in waves, say, that a hook has chosen at their
+  /// start. A visit that is skipped costs as much as with `every`.
+  template <class T> Point &when(const Variable<T, VariableKind::PerWave> &variable) {
+    static_assert(sizeof(T) <= 4 && !std::is_array_v<T>, "a variable that hooks depend on has at most 32 bits");
+    return when(*variable.file, variable.name);
+  }
+  /// The hook called last runs only for the lanes for which this one, a lane hook too, returns true; of wave hooks:
+  /// only if it does. Both must be of one file.
+  template <class... Parameters, class... Args> Point &when(const Hook<Parameters...> &predicate, Args &&...args) {
+    static_assert(sizeof...(Parameters) == sizeof...(Args), "the hook takes another number of arguments");
+    const Arg list[] = {convert<Parameters>(args)..., Arg()};
+    return when(*predicate.file, predicate.name, std::span(list, sizeof...(Parameters)));
+  }
 
 private:
   friend class Site;
   friend struct ToolAccess;
   template <class Parameter, class A> static Arg convert(const A &value) {
-    if constexpr (std::is_same_v<std::remove_cvref_t<A>, Arg>)
+    if constexpr (std::is_base_of_v<Arg, A>) {
+      static_assert(fits<Parameter>(static_cast<const A *>(nullptr)),
+                    "the argument has another size or type than the hook's parameter");
       return value;
-    else {
+    } else if constexpr (std::is_class_v<Parameter>) { // std::array: of the bytes of a structure, or a vector's words
+      static_assert(std::is_trivially_copyable_v<A> && !std::is_pointer_v<A> && !std::is_arithmetic_v<A>,
+                    "the hook's parameter is a structure: pass one that can be copied byte by byte");
+      static_assert(sizeof(A) == sizeof(Parameter), "the argument has another size than the hook's structure");
+      Arg arg;
+      arg.words.resize((sizeof(A) + 3) / 4);
+      __builtin_memcpy(arg.words.data(), static_cast<const void *>(&value), sizeof(A));
+      return arg;
+    } else {
       static_assert(std::is_convertible_v<A, Parameter>, "the argument has another type than the hook's parameter");
       static_assert(!std::is_floating_point_v<A> || std::is_floating_point_v<Parameter>,
                     "the argument has another type than the hook's parameter");
@@ -249,7 +366,18 @@ private:
       return Arg::constant(bits);
     }
   }
+  template <class Parameter> static constexpr bool fits(const Arg *) { return true; }
+  template <class Parameter> static constexpr bool fits(const AddressArg *) {
+    return sizeof(Parameter) == 8 && (std::is_integral_v<Parameter> || std::is_pointer_v<Parameter>);
+  }
+  template <class Parameter> static constexpr bool fits(const NumberArg *) { return std::is_integral_v<Parameter>; }
+  template <class Parameter, unsigned Bits> static constexpr bool fits(const SizedArg<Bits> *) {
+    return Bits == 32 ? sizeof(Parameter) <= 4 : sizeof(Parameter) == Bits / 8;
+  }
   void add(const HookFile &file, const char *hook, std::span<const Arg> args);
+  Point &as(uint8_t form);
+  Point &when(const HookFile &file, const char *variable);
+  Point &when(const HookFile &file, const char *predicate, std::span<const Arg> args);
 
   struct Place {
     uint8_t position;
@@ -271,6 +399,7 @@ public:
   void remove(const Instr &instr) const;
   Point entry(const Block &block) const;
   Point edge(const Block &from, const Block &to) const;
+  Point edge(const BlockEdge &edge) const { return this->edge(*edge.from, *edge.to); }
   Point entry(const Function &function) const; ///< when it is called
   Point exit(const Function &function) const;  ///< before it returns
   Point entry(const Kernel &kernel) const;     ///< when a wave starts
@@ -295,10 +424,26 @@ public:
   uint64_t numberOfKernel() const; ///< of this kernel's (Kernel::id), also when it has been loaded again meanwhile
   uint64_t queue() const;
   Dim3 grid() const, workgroup() const; ///< in work-items
+  uint64_t workgroups() const;          ///< of the grid
   /// When the GPU began and ended it, in nanoseconds of HSA's system clock; 0 before the end, or where the GPU left no
   /// times.
   uint64_t beginTime() const, endTime() const;
   bool instrumented() const;
+  unsigned gpu() const { return kernel().gpu(); }
+  /// The kernel's arguments as they are in memory, in Tool::launch only. Empty where the host cannot read them; an
+  /// application may also write them after it has submitted the launch.
+  std::vector<std::byte> arguments() const;
+  /// One of them: the value of type T by its name; nothing where there is none of that name and size.
+  template <class T> std::optional<T> argument(std::string_view name) const {
+    const std::vector<std::byte> all = arguments();
+    for (const KernelArgument &each : kernel().arguments())
+      if (each.name == name && each.size == sizeof(T) && each.offset + sizeof(T) <= all.size()) {
+        T value;
+        __builtin_memcpy(&value, all.data() + each.offset, sizeof value);
+        return value;
+      }
+    return {};
+  }
 
   /// A per-launch variable, when the launch has finished.
   template <class T> auto read(const Variable<T, VariableKind::PerLaunch> &variable) const {
@@ -313,6 +458,14 @@ public:
       return value;
     }
   }
+  /// A per-workgroup variable of all workgroups, when the launch has finished: first along x, then y, then z. Of an
+  /// array, all elements of a workgroup are together.
+  template <class T> auto read(const Variable<T, VariableKind::PerWorkgroup> &variable) const {
+    using V = Variable<T, VariableKind::PerWorkgroup>;
+    std::vector<typename V::Element> values(workgroups() * V::count);
+    readGroups(*variable.file, variable.name, values.data(), sizeof(T));
+    return values;
+  }
   /// Before it starts: what the variable holds at the start.
   template <class T>
   void write(const Variable<T, VariableKind::PerLaunch> &variable, const std::type_identity_t<T> &value) {
@@ -325,6 +478,7 @@ public:
 private:
   friend struct ToolAccess;
   void readBytes(const HookFile &file, const char *name, void *to, size_t bytes) const;
+  void readGroups(const HookFile &file, const char *name, void *to, size_t bytesOfGroup) const;
   void writeBytes(const HookFile &file, const char *name, const void *from, size_t bytes);
   Impl *impl_;
 };
@@ -357,6 +511,23 @@ private:
     else
       return {std::string(value), false};
   }
+};
+
+/// The place that a copy of a per-site variable belongs to. What it points to is there until the end of the run.
+struct SiteOfValue {
+  KernelId kernel;
+  unsigned variant = 0;               ///< Kernel::variant()
+  const Function *function = nullptr; ///< that the instruction is in
+  const Instr *instr = nullptr;       ///< at the point of insertion
+  std::string hook;                   ///< its name
+
+  uint64_t address() const { return instr->address(); }
+  std::string text() const { return function->text(*instr); }
+  std::optional<SourceLine> source() const { return function->source(*instr); }
+};
+/// A copy of a per-site variable.
+template <class T> struct SiteValue : SiteOfValue {
+  T value{};
 };
 
 /// What to do with a launch.
@@ -433,6 +604,18 @@ public:
     }
     return sums;
   }
+  /// The copies of a per-site variable: of each kernel that was instrumented so far, and of each of its places, in the
+  /// order of the code. They add up over all launches. An array per site is a std::array.
+  template <class T> auto read(const Variable<T, VariableKind::PerSite> &variable) {
+    using V = Variable<T, VariableKind::PerSite>;
+    using Value = std::conditional_t<std::is_array_v<T>, std::array<typename V::Element, V::count>, T>;
+    std::vector<SiteValue<Value>> result;
+    readSites(*variable.file, variable.name, [&](const SiteOfValue &site, std::span<const std::byte> bytes) {
+      SiteValue<Value> &added = result.emplace_back(SiteValue<Value>{site, {}});
+      __builtin_memcpy(&added.value, bytes.data(), bytes.size() < sizeof(Value) ? bytes.size() : sizeof(Value));
+    });
+    return result;
+  }
   template <class T>
   void write(const Variable<T, VariableKind::Device> &variable, const std::type_identity_t<T> &value) {
     for (unsigned gpu = 0; gpu < gpus(); ++gpu)
@@ -445,6 +628,8 @@ public:
 private:
   void readBytes(unsigned gpu, const HookFile &file, const char *name, void *to, size_t bytes);
   void writeBytes(unsigned gpu, const HookFile &file, const char *name, const void *from, size_t bytes);
+  void readSites(const HookFile &file, const char *name,
+                 const std::function<void(const SiteOfValue &, std::span<const std::byte>)> &visit);
 };
 
 } // namespace luthier

@@ -45,8 +45,11 @@ Result<Allocation> allocationOf(const object::CodeObject &object, const object::
   for (Reg reg : {Reg::ExecLo, Reg::ExecHi, Reg::Mode})
     a.initialised.insert(reg);
   // Every FLAT instruction reads it, and kernels without scratch leave it as it comes.
-  for (Reg reg : {Reg::FlatScrLo, Reg::FlatScrHi, Reg::FlatScratchLo, Reg::FlatScratchHi})
-    a.initialised.insert(reg);
+  if (target.scalarFlatScratch)
+    insertRange(a.initialised, Reg::FlatScrLo, 2);
+  insertRange(a.initialised, Reg::FlatScratchLo, 2);
+  if (target.workgroupIdsInTtmps)
+    insertRange(a.initialised, Reg::Ttmp0, number(Reg::M0) - number(Reg::Ttmp0));
   return a;
 }
 

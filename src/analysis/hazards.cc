@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <optional>
 #include <vector>
 
 namespace luthier::analysis {
@@ -194,12 +195,13 @@ public:
     reached_.resize(cfg.blocks().size());
   }
 
-  Result<void> run() {
+  /// Calls `found` for each later instruction that has one too close before it, until that says false.
+  template <class Found> void run(Found &&found) {
     for (const Block &block : cfg_.blocks())
       for (uint32_t n = block.first; n <= block.last(); ++n)
         if (infos_[n].classes & rules_.later())
-          LUTHIER_TRY(check(block, n));
-    return {};
+          if (const auto finding = check(block, n); finding && !found(*finding))
+            return;
   }
 
 private:
@@ -210,20 +212,22 @@ private:
     std::vector<const Instr *> matrix; ///< matrix instructions on the way
   };
 
-  Result<void> check(const Block &block, uint32_t later) {
+  std::optional<HazardFinding> check(const Block &block, uint32_t later) {
     ++round_;
     paths_.clear();
-    LUTHIER_TRY(back(block, later, later, {cfg_.number(block), 0, 0, {}}));
+    if (const auto finding = back(block, later, later, {cfg_.number(block), 0, 0, {}}))
+      return finding;
     for (size_t n = 0; n < paths_.size(); ++n) {
       const Path path = paths_[n]; // a copy: there will be more
       const Block &from = cfg_.blocks()[path.block];
-      LUTHIER_TRY(back(from, from.first + from.count, later, path));
+      if (const auto finding = back(from, from.first + from.count, later, path))
+        return finding;
     }
     return {};
   }
 
   /// From before instruction `end` to the block's start, and notes the blocks from which to go on.
-  Result<void> back(const Block &block, uint32_t end, uint32_t later, Path path) {
+  std::optional<HazardFinding> back(const Block &block, uint32_t end, uint32_t later, Path path) {
     for (uint32_t n = end; n > block.first;) {
       if (path.distance >= rules_.window())
         return {};
@@ -231,11 +235,8 @@ private:
       const unsigned states = rules_.behind(info.classes).later & infos_[later].classes
                                   ? rules_.wanted(info, infos_[later], path.between, path.matrix, path.distance)
                                   : 0;
-      if (states > path.distance) {
-        const Instr &first = *info.instr, &second = *infos_[later].instr;
-        return makeError("{:#x}: {} must be {} wait states behind {} at {:#x}, and is {}", second.address(),
-                         second.mnemonic(), states, first.mnemonic(), first.address(), path.distance);
-      }
+      if (states > path.distance)
+        return HazardFinding{info.instr, infos_[later].instr, states, path.distance};
       path.between |= info.classes;
       if (info.classes & kMfma)
         path.matrix.push_back(info.instr);
@@ -277,10 +278,28 @@ private:
 
 } // namespace
 
+std::vector<HazardFinding> findHazards(const isa::Target &target, const Cfg &cfg) {
+  std::vector<HazardFinding> findings;
+  if (hazardWindow(target))
+    Verifier(target, cfg).run([&](const HazardFinding &finding) {
+      findings.push_back(finding);
+      return true;
+    });
+  return findings;
+}
+
 Result<void> verifyHazards(const isa::Target &target, const Cfg &cfg) {
-  if (!hazardWindow(target))
+  std::optional<HazardFinding> first;
+  if (hazardWindow(target))
+    Verifier(target, cfg).run([&](const HazardFinding &finding) {
+      first = finding;
+      return false;
+    });
+  if (!first)
     return {};
-  return Verifier(target, cfg).run();
+  return makeError("{:#x}: {} must be {} wait states behind {} at {:#x}, and is {}", first->later->address(),
+                   first->later->mnemonic(), first->wanted, first->earlier->mnemonic(), first->earlier->address(),
+                   first->found);
 }
 
 } // namespace luthier::analysis

@@ -10,13 +10,7 @@
 // instructions) for gfx8, gfx9 and CDNA. From gfx10 on, hardware keeps its distances, except for one pair on gfx10.
 // tests/analysis/hazards_test.cc compares all of it with what LLVM inserts.
 //
-// Not covered, because s_nop does not cure it:
-//   gfx1010 and its like, which are no targets of ours: bugs whose cure is another instruction (s_waitcnt_depctr,
-//           s_mov_b32 null, v_mov_b32, s_waitcnt_vscnt). gfx1030 has none of them.
-//   gfx11   v_permlane behind v_cmpx (v_mov_b32 between); a transcendental's result used too early; in waves of 64
-//   lanes,
-//           results from before and behind a write of EXEC used together, and a mask that is overwritten
-//           (s_waitcnt_depctr); WMMA that uses the result of WMMA (v_nop).
+// Not covered, because s_nop does not cure it: mistakes of gfx1010, gfx11 and gfx12, for which there is seam_hazards.h.
 // Nor is what no code for HSA does: VCC used by its name and by its alias among the SGPRs, images with half
 // descriptors. XNACK replays are no matter of distance (see analysis/replays.h).
 #pragma once
@@ -27,6 +21,7 @@
 #include "support/result.h"
 
 #include <span>
+#include <vector>
 
 namespace luthier::analysis {
 
@@ -46,8 +41,15 @@ unsigned hazardReach(const isa::Target &target, std::span<const Instr *const> co
 /// How many wait states the instruction itself is.
 unsigned waitStatesOf(const isa::Target &target, const Instr &instr);
 
-/// Looks along all paths of a function for a pair that is too close; the error names both and what is missing. What
-/// happens before the function's entry and inside of calls is not looked at.
+/// Two instructions that are too close.
+struct HazardFinding {
+  const Instr *earlier = nullptr, *later = nullptr;
+  unsigned wanted = 0, found = 0; ///< wait states between them
+};
+/// Looks along all paths of a function for pairs that are too close, one for each later instruction. What happens
+/// before the function's entry and inside of calls is not looked at.
+std::vector<HazardFinding> findHazards(const isa::Target &target, const Cfg &cfg);
+/// The first of them as an error that names both and what is missing.
 Result<void> verifyHazards(const isa::Target &target, const Cfg &cfg);
 
 } // namespace luthier::analysis

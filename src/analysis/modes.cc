@@ -9,7 +9,15 @@ namespace luthier::analysis {
 
 namespace {
 
-constexpr unsigned kModeRegister = 1, kTrapstsRegister = 3;
+using isa::HardwareRegister;
+
+constexpr uint32_t kClampAndIeee = 0x300;
+constexpr unsigned kFirstException = 12;
+
+bool hasTrapControl(const isa::Target &target) {
+  return std::ranges::find(target.hardwareRegisters->byNumber, HardwareRegister::TrapControl) !=
+         target.hardwareRegisters->byNumber.end();
+}
 
 /// The field of a hardware register that s_setreg or s_getreg names.
 struct HardwareField {
@@ -34,7 +42,7 @@ struct ModeWrite {
   std::optional<uint32_t> value;
 };
 
-ModeWrite writeOf(const Instr &instr) {
+ModeWrite writeOf(const Instr &instr, const isa::Target &target) {
   const auto roles = isa::operandsOf(isa::formOf(instr.form_));
   const auto immediate = [&]() -> std::optional<uint32_t> {
     for (size_t n = 0; n < instr.operands().size(); ++n)
@@ -46,12 +54,15 @@ ModeWrite writeOf(const Instr &instr) {
   case Opcode::S_SETREG_B32:
   case Opcode::S_SETREG_IMM32_B32: {
     const auto field = fieldOf(instr);
-    if (!field || field->id != kModeRegister)
+    const HardwareRegister reg = field ? (*target.hardwareRegisters)[field->id] : HardwareRegister::None;
+    const bool control = reg == HardwareRegister::TrapControl;
+    if (reg != HardwareRegister::Mode && !control)
       return {};
-    ModeWrite write{field->mask() & kModeBits, {}};
+    const unsigned shift = control ? kFirstException : 0;
+    ModeWrite write{field->mask() << shift & (control ? kExceptionBits : settableModeBits(target)), {}};
     if (instr.opcode() == Opcode::S_SETREG_IMM32_B32)
       if (const auto value = immediate())
-        write.value = (*value << field->first) & write.mask;
+        write.value = (*value << field->first << shift) & write.mask;
     return write;
   }
   case Opcode::S_ROUND_MODE:
@@ -65,8 +76,16 @@ ModeWrite writeOf(const Instr &instr) {
 
 } // namespace
 
-ModeState ModeState::atStart(const object::KernelDescriptor &descriptor) {
-  constexpr unsigned kFirstException = 12;
+uint32_t settableModeBits(const isa::Target &target) {
+  uint32_t bits = kModeBits;
+  if (!target.clampAndIeeeModes)
+    bits &= ~kClampAndIeee;
+  if (hasTrapControl(target))
+    bits &= ~kExceptionBits;
+  return bits;
+}
+
+ModeState ModeState::atStart(const object::KernelDescriptor &descriptor, const isa::Target &target) {
   namespace rsrc2 = object::rsrc2;
   uint32_t exceptions = 0;
   unsigned n = 0;
@@ -74,7 +93,8 @@ ModeState ModeState::atStart(const object::KernelDescriptor &descriptor) {
        {rsrc2::exceptionInvalid, rsrc2::exceptionDenormal, rsrc2::exceptionDivideByZero, rsrc2::exceptionOverflow,
         rsrc2::exceptionUnderflow, rsrc2::exceptionInexact, rsrc2::exceptionIntDivideByZero})
     exceptions |= field.get(descriptor.rsrc2) << n++;
-  return of(descriptor.mode() | exceptions << kFirstException);
+  const uint32_t mode = target.clampAndIeeeModes ? descriptor.mode() : descriptor.mode() | kClampAndIeee;
+  return of(mode | exceptions << kFirstException);
 }
 
 bool ModeState::merge(const ModeState &other) {
@@ -84,8 +104,8 @@ bool ModeState::merge(const ModeState &other) {
   return *this != was;
 }
 
-void ModeState::step(const Instr &instr) {
-  const ModeWrite write = writeOf(instr);
+void ModeState::step(const Instr &instr, const isa::Target &target) {
+  const ModeWrite write = writeOf(instr, target);
   if (!write.mask)
     return;
   known &= ~write.mask;
@@ -96,20 +116,25 @@ void ModeState::step(const Instr &instr) {
   }
 }
 
-bool changesMode(const Instr &instr) { return writeOf(instr).mask != 0; }
+uint32_t modeBitsWritten(const Instr &instr, const isa::Target &target) { return writeOf(instr, target).mask; }
 
-bool readsExceptionFlags(const Instr &instr) {
+bool readsExceptionFlags(const Instr &instr, const isa::Target &target) {
   if (instr.opcode() != Opcode::S_GETREG_B32)
     return false;
   const auto field = fieldOf(instr);
-  return field && field->id == kTrapstsRegister;
+  const HardwareRegister reg = field ? (*target.hardwareRegisters)[field->id] : HardwareRegister::None;
+  return reg == HardwareRegister::TrapStatus || reg == HardwareRegister::ExceptionsUser;
 }
 
-Modes Modes::compute(const Cfg &cfg, const ModeState &entry, const ModeState *behindCalls) {
+Modes Modes::compute(const Cfg &cfg, const isa::Target &target, const ModeState &entry, const ModeState &elsewhere,
+                     bool behindCalls) {
   Modes result;
   result.cfg_ = &cfg;
+  result.target_ = &target;
   result.behindCalls_ = behindCalls;
-  result.changes_ = std::ranges::any_of(cfg.instrs(), changesMode);
+  result.elsewhere_ = elsewhere;
+  result.changes_ =
+      std::ranges::any_of(cfg.instrs(), [&](const Instr &instr) { return modeBitsWritten(instr, target) != 0; });
   const auto blocks = cfg.blocks();
   result.start_.assign(blocks.size(), entry);
   if (!result.changes_ && !behindCalls)
@@ -119,7 +144,7 @@ Modes Modes::compute(const Cfg &cfg, const ModeState &entry, const ModeState *be
   for (uint32_t n = 0; n < blocks.size(); ++n)
     if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
       if (n)
-        result.start_[n] = {};
+        result.start_[n] = elsewhere;
       reached[n] = 1;
       open.push_back(n);
     }
@@ -145,9 +170,9 @@ ModeState Modes::atEnd(uint32_t block) const {
   ModeState state = start_[block];
   if (changes_)
     for (const Instr &instr : cfg_->instrs(cfg_->blocks()[block]))
-      state.step(instr);
+      state.step(instr, *target_);
   if (behindCalls_ && cfg_->blocks()[block].call != CallKind::None)
-    state = *behindCalls_;
+    state = elsewhere_;
   return state;
 }
 
@@ -156,7 +181,7 @@ ModeState Modes::before(const Instr &instr) const {
   const uint32_t block = cfg_->blockOf(index);
   ModeState state = start_[block];
   for (uint32_t n = cfg_->blocks()[block].first; changes_ && n < index; ++n)
-    state.step(cfg_->instrs()[n]);
+    state.step(cfg_->instrs()[n], *target_);
   return state;
 }
 

@@ -71,14 +71,35 @@ std::optional<uint64_t> behindEnd(const object::CodeObject &object, const Instr 
   return last.end(); // code that no symbol names
 }
 
+/// Where a function finds its return address. Hooks that are called know no convention: they return by their last
+/// instruction, through a pair that nothing else in them names.
+unsigned returnPairOf(const object::Symbol &symbol, std::span<const Instr> instrs) {
+  constexpr unsigned kConvention = 30;
+  if (symbol.name.find(kSharedHookInfix) == std::string_view::npos || instrs.empty() ||
+      instrs.back().opcode() != Opcode::S_SETPC_B64)
+    return kConvention;
+  for (const Operand &operand : instrs.back().operands())
+    if (operand.kind == OperandKind::Register && operand.regs.count == 2 && operand.regs.first < Reg::VccLo)
+      return number(operand.regs.first);
+  return kConvention;
+}
+
 } // namespace
 
 Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const object::CodeObject &object,
                                                    const object::Symbol &symbol, const Callees &callees) {
   std::unique_ptr<Function> function(new Function);
   function->symbol_ = &symbol;
-  const auto bytes = LUTHIER_TRY(object.code(symbol));
-  auto code = decoder.decode(bytes, symbol.address);
+  auto bytes = LUTHIER_TRY(object.code(symbol));
+  uint64_t address = symbol.address;
+  // What comes first in a kernel with preloaded arguments is for firmware that cannot preload them, and ends there.
+  constexpr uint64_t kSkip = object::KernelDescriptor::kPreloadSkip;
+  if (symbol.kind == object::SymbolKind::Kernel && LUTHIER_TRY(object.descriptor(symbol)).preloadLength() &&
+      bytes.size() > kSkip) {
+    bytes = bytes.subspan(kSkip);
+    address += kSkip;
+  }
+  auto code = decoder.decode(bytes, address);
   if (!code)
     return code.error().withContext(fmt::format("{}: {}", object.origin(), symbol.name));
   function->code_ = *std::move(code);
@@ -95,6 +116,7 @@ Result<std::unique_ptr<Function>> Function::decode(isa::Decoder &decoder, const 
 
   // Jumps that are resolved add edges, and edges may take knowledge away again; rounds end when they agree.
   const ScalarValues::Context context{.kernel = kernel,
+                                      .returnPair = returnPairOf(symbol, instrs),
                                       .loaded = [&object](uint64_t slot) { return loadedAddress(object, slot); },
                                       .clobbers = callees.clobbers};
   ScalarValues values;

@@ -16,6 +16,9 @@
 
 namespace luthier::analysis {
 
+/// In the names of hooks that a rewritten kernel calls: KERNEL$hook.NAME.
+inline constexpr std::string_view kSharedHookInfix = "$hook.";
+
 /// Calls are followed so deep; what is called deeper down is unknown. Real programs stay far below, and the stack of
 /// this process is not for a file to decide about.
 inline constexpr unsigned kMaxCallDepth = 200;

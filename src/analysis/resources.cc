@@ -24,7 +24,7 @@ bool isFrame(RegRange range) {
   return range.count == 1 && (range.first == kStackPointer || range.first == kFramePointer);
 }
 
-void includeRegister(Resources &resources, RegRange range) {
+void includeRegister(Resources &resources, RegRange range, unsigned sgprs) {
   if (range.empty())
     return;
   const unsigned end = number(range.first) + range.count;
@@ -32,8 +32,8 @@ void includeRegister(Resources &resources, RegRange range) {
     resources.vgprs = std::max(resources.vgprs, end - number(Reg::V0));
   else if (isAccumulator(range.first))
     resources.accVgprs = std::max(resources.accVgprs, end - number(Reg::A0));
-  else if (range.first < Reg::FlatScrLo)
-    resources.sgprs = std::max(resources.sgprs, std::min(end, number(Reg::FlatScrLo)));
+  else if (number(range.first) < sgprs)
+    resources.sgprs = std::max(resources.sgprs, std::min(end, sgprs));
 }
 
 /// How far an instruction moves the stack pointer up: s_add_u32 s32, s32, N or s_addk_i32 s32, N; in a kernel,
@@ -43,6 +43,9 @@ uint64_t stackMove(const Instr &instr) {
   case Opcode::S_ADD_U32:
   case Opcode::S_ADD_I32:
   case Opcode::S_ADDK_I32:
+  case Opcode::S_ADD_CO_U32: // gfx12
+  case Opcode::S_ADD_CO_I32:
+  case Opcode::S_ADDK_CO_I32:
   case Opcode::S_MOV_B32:
   case Opcode::S_MOVK_I32:
     break;
@@ -65,9 +68,9 @@ Resources resourcesOf(const Function &function, const isa::Target &target, unsig
   bool computed = false, flatScratch = false;
   for (const Instr &instr : function.instrs()) {
     for (const RegRange range : instr.reads())
-      includeRegister(resources, range);
+      includeRegister(resources, range, target.sgprs);
     for (const RegRange range : instr.writes())
-      includeRegister(resources, range);
+      includeRegister(resources, range, target.sgprs);
     moved = std::max(moved, stackMove(instr));
     const std::optional<MemoryAccess> access = instr.memory();
     if (!access)

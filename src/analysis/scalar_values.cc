@@ -43,8 +43,8 @@ public:
     State entry;
     entry.reached = true;
     if (!context_.kernel) {
-      entry.regs[kReturnPair] = {What::ReturnLo, 0};
-      entry.regs[kReturnPair + 1] = {What::ReturnHi, 0};
+      entry.regs[context_.returnPair] = {What::ReturnLo, 0};
+      entry.regs[context_.returnPair + 1] = {What::ReturnHi, 0};
     }
     collectLanes();
     in[0] = entry;
@@ -135,6 +135,15 @@ private:
     }
   }
 
+  /// 64 bits of a source. Whether literals are extended with a sign is not told: none that would have one.
+  std::optional<uint64_t> wideValue(const State &state, const Operand &operand) const {
+    if (operand.kind == OperandKind::Register)
+      return operand.regs.count == 2 ? pair(state, number(operand.regs.first)) : std::nullopt;
+    if (operand.kind == OperandKind::Literal)
+      return operand.value >> 31 & 1 ? std::nullopt : std::optional(static_cast<uint64_t>(operand.value));
+    return operand.kind == OperandKind::Immediate ? std::optional(static_cast<uint64_t>(operand.value)) : std::nullopt;
+  }
+
   /// Return addresses that are saved in lanes of VGPRs: (VGPR, lane) to what v_writelane_b32 puts there,
   /// flow-insensitively.
   void collectLanes() {
@@ -210,14 +219,40 @@ private:
         consumes = false;
       }
       break;
+    case Opcode::S_SEXT_I32_I16: // gfx12 puts the sign into what s_getpc_b64 has left
+      if (operands.size() >= 2) {
+        const Value from = value(state, operands[1]);
+        if (from.what == What::Constant) {
+          results[0] = constant(static_cast<uint32_t>(static_cast<int16_t>(from.bits)));
+          known = 1;
+          consumes = false;
+        }
+      }
+      break;
+    case Opcode::S_ADD_NC_U64:
+      if (operands.size() >= 3)
+        if (const auto a = wideValue(state, operands[1]), b = wideValue(state, operands[2]); a && b) {
+          results[0] = constant(static_cast<uint32_t>(*a + *b));
+          results[1] = constant(static_cast<uint32_t>((*a + *b) >> 32));
+          known = 2;
+          consumes = false;
+        }
+      break;
     case Opcode::S_ADD_U32:
     case Opcode::S_ADDC_U32:
     case Opcode::S_SUB_U32:
     case Opcode::S_SUBB_U32:
+    case Opcode::S_ADD_CO_U32: // as gfx12 spells them
+    case Opcode::S_ADD_CO_CI_U32:
+    case Opcode::S_SUB_CO_U32:
+    case Opcode::S_SUB_CO_CI_U32:
       if (operands.size() >= 3) {
         const Value a = value(state, operands[1]), b = value(state, operands[2]);
-        const bool carries = instr.opcode() == Opcode::S_ADDC_U32 || instr.opcode() == Opcode::S_SUBB_U32;
-        const bool adds = instr.opcode() == Opcode::S_ADD_U32 || instr.opcode() == Opcode::S_ADDC_U32;
+        const Opcode opcode = instr.opcode();
+        const bool carries = opcode == Opcode::S_ADDC_U32 || opcode == Opcode::S_SUBB_U32 ||
+                             opcode == Opcode::S_ADD_CO_CI_U32 || opcode == Opcode::S_SUB_CO_CI_U32;
+        const bool adds = opcode == Opcode::S_ADD_U32 || opcode == Opcode::S_ADDC_U32 ||
+                          opcode == Opcode::S_ADD_CO_U32 || opcode == Opcode::S_ADD_CO_CI_U32;
         if (a.what == What::Constant && b.what == What::Constant && (!carries || state.scc.what == What::Constant)) {
           const uint64_t second = uint64_t{b.bits} + (carries ? state.scc.bits : 0);
           const uint64_t result = adds ? a.bits + second : a.bits - second;
@@ -230,11 +265,14 @@ private:
       break;
     case Opcode::S_ADD_I32:
     case Opcode::S_SUB_I32:
+    case Opcode::S_ADD_CO_I32:
+    case Opcode::S_SUB_CO_I32:
       if (operands.size() >= 3) {
         const Value a = value(state, operands[1]), b = value(state, operands[2]);
         if (a.what == What::Constant && b.what == What::Constant) {
           const int64_t x = static_cast<int32_t>(a.bits), y = static_cast<int32_t>(b.bits);
-          const int64_t result = instr.opcode() == Opcode::S_ADD_I32 ? x + y : x - y;
+          const bool adds = instr.opcode() == Opcode::S_ADD_I32 || instr.opcode() == Opcode::S_ADD_CO_I32;
+          const int64_t result = adds ? x + y : x - y;
           results[0] = constant(static_cast<uint32_t>(result));
           scc = constant(result != static_cast<int32_t>(result) ? 1 : 0);
           known = 1;

@@ -44,6 +44,7 @@ public:
 
   struct Context {
     bool kernel = true;
+    unsigned returnPair = 30; ///< of a function: s[30:31] has the return address at its entry, by convention
     /// The address that the loader puts into the eight bytes at `slot`, if it is known.
     std::function<std::optional<uint64_t>(uint64_t slot)> loaded = {};
     /// What a call of the function at an address may write; null where unknown.

@@ -1,35 +1,38 @@
 #include "analysis/waits.h"
 
-#include "isa/waitcnt.h"
-
 #include <algorithm>
 
 namespace luthier::analysis {
 
 namespace {
 
-bool hasKnownCounters(const isa::Target &target) { return target.waitFields != nullptr; }
-
-bool isCacheControl(const Instr &instr) { return !instr.is(Property::Load) && !instr.is(Property::Store); }
+/// Whether operations of a kind are done in the order of their issue, for all that is certain.
+bool inOrder(EventKind kind, const isa::Target &target) {
+  switch (kind) {
+  case EventKind::Vector:
+  case EventKind::Lds:
+    return true;
+  case EventKind::Image:
+  case EventKind::Sample:
+  case EventKind::Bvh:
+    return target.imagesInOrder || target.splitCounters; // or each has a counter to itself
+  default:
+    return false;
+  }
+}
 
 } // namespace
 
-std::string_view toString(Counter counter) {
-  switch (counter) {
-  case Counter::Vm:
-    return "vmcnt";
-  case Counter::Lgkm:
-    return "lgkmcnt";
-  case Counter::Exp:
-    return "expcnt";
-  case Counter::Vs:
-    return "vscnt";
-  }
-  return "vmcnt";
-}
-
 bool WaitState::idle() const {
   return std::ranges::all_of(counters_, [](const PerCounter &c) { return c.most == 0; });
+}
+
+CounterSet WaitState::pending() const {
+  CounterSet set = 0;
+  for (unsigned n = 0; n < kCounters; ++n)
+    if (counters_[n].most && n != static_cast<unsigned>(Counter::Vs))
+      set |= setOf(static_cast<Counter>(n));
+  return set;
 }
 
 RegSet WaitState::busy() const {
@@ -46,6 +49,9 @@ bool WaitState::anyRegister() const {
 WaitState WaitState::unknown(const isa::Target &target) {
   WaitState state;
   state.counters_.fill({kMany, true, true});
+  if (!target.splitCounters)
+    for (const Counter counter : {Counter::Ds, Counter::Sample, Counter::Bvh})
+      state.counters_[static_cast<unsigned>(counter)] = {};
   // Stores return nothing.
   state.counters_[static_cast<unsigned>(Counter::Vs)] = {target.storeCounter ? kMany : uint8_t{0}, false, false};
   return state;
@@ -115,107 +121,28 @@ void WaitState::wait(Counter counter, unsigned left) {
   });
 }
 
-void WaitState::waitcnt(const Instr &instr, const isa::Target &target) {
-  const auto operands = instr.operands();
-  uint32_t value = UINT32_MAX;
-  for (const Operand &operand : operands) {
-    if (operand.kind == OperandKind::Register && operand.regs.first != Reg::Null && !operand.regs.empty())
-      return; // s_waitcnt_vscnt with a register: it counts in addition, so nothing is known
-    if (operand.kind == OperandKind::Immediate || operand.kind == OperandKind::Modifier)
-      value = static_cast<uint32_t>(operand.value) & 0xffff;
-  }
-  if (value == UINT32_MAX)
-    return;
-  const std::string_view name = instr.mnemonic();
-  if (name == "s_waitcnt") {
-    if (const isa::WaitFields *fields = target.waitFields) {
-      wait(Counter::Vm, fields->vm.get(value));
-      wait(Counter::Exp, fields->exp.get(value));
-      wait(Counter::Lgkm, fields->lgkm.get(value));
-    }
-  } else if (name == "s_waitcnt_vscnt")
-    wait(Counter::Vs, value);
-  else if (name == "s_waitcnt_vmcnt")
-    wait(Counter::Vm, value);
-  else if (name == "s_waitcnt_expcnt")
-    wait(Counter::Exp, value);
-  else if (name == "s_waitcnt_lgkmcnt")
-    wait(Counter::Lgkm, value);
-}
-
 void WaitState::step(const Instr &instr, const isa::Target &target) {
   if (instr.is(Property::Wait)) {
-    waitcnt(instr, target);
+    const WaitLimits limits = waitLimitsOf(instr, target);
+    if (limits.unknown)
+      return;
+    for (unsigned n = 0; n < kCounters; ++n)
+      if (limits.left[n] != WaitLimits::kAny)
+        wait(static_cast<Counter>(n), limits.left[n]);
     return;
   }
-  const bool message = instr.is(Property::Message), exports = instr.is(Property::Export);
-  if (instr.memorySpace() == MemorySpace::None && !message && !exports)
-    return;
-  if (!hasKnownCounters(target)) {
-    *this = unknown(target);
-    return;
-  }
-
-  const auto addResults = [&](Counter counter) {
-    for (RegRange range : instr.writes())
-      if (range.first < Reg::M0 || isVector(range.first) || isAccumulator(range.first))
+  const auto addAll = [&](Counter counter, std::span<const RegRange> ranges) {
+    for (const RegRange range : ranges)
+      if (isAwaited(range.first))
         add(counter, range);
   };
-  const auto addSources = [&](Counter counter) {
-    for (RegRange range : instr.reads())
-      if (range.first < Reg::M0 || isVector(range.first) || isAccumulator(range.first))
-        add(counter, range);
-  };
-  if (message) {
-    issue(Counter::Lgkm, false, true);
-    return;
-  }
-  if (exports) {
-    issue(Counter::Exp, false, true);
-    addSources(Counter::Exp);
-    return;
-  }
-
-  // Operations of which it is not certain that they count (cache control) count, but push nothing out.
-  const bool certain = !isCacheControl(instr);
-  const bool returns = instr.is(Property::Load) || !instr.writes().empty();
-  const bool storeCounter = target.storeCounter && instr.is(Property::Store) && !instr.is(Property::Load);
-  switch (instr.memorySpace()) {
-  case MemorySpace::None:
-    break;
-  case MemorySpace::Scalar:
-    issue(Counter::Lgkm, false, certain);
-    addResults(Counter::Lgkm);
-    if (instr.is(Property::Store))
-      addSources(Counter::Lgkm);
-    break;
-  case MemorySpace::Lds:
-    issue(Counter::Lgkm, true, certain || returns);
-    addResults(Counter::Lgkm);
-    break;
-  case MemorySpace::Gds:
-    issue(Counter::Lgkm, false, certain);
-    addResults(Counter::Lgkm);
-    issue(Counter::Exp, false, certain);
-    addSources(Counter::Exp);
-    break;
-  case MemorySpace::Flat:
-    issue(storeCounter ? Counter::Vs : Counter::Vm, false, certain);
-    issue(Counter::Lgkm, false, certain);
-    if (returns) {
-      addResults(Counter::Vm);
-      addResults(Counter::Lgkm);
-    }
-    break;
-  case MemorySpace::Global:
-  case MemorySpace::Scratch:
-  case MemorySpace::Buffer:
-  case MemorySpace::Image:
-    issue(storeCounter ? Counter::Vs : Counter::Vm, target.imagesInOrder || instr.memorySpace() != MemorySpace::Image,
-          certain);
-    if (returns)
-      addResults(Counter::Vm);
-    break;
+  for (const WaitEvent &event : waitEventsOf(instr, target)) {
+    // Operations of which it is not certain that they count (cache control) count, but push nothing out.
+    issue(event.counter, inOrder(event.kind, target), event.counts == WaitEvent::Counts::Surely);
+    if (event.results)
+      addAll(event.counter, instr.writes());
+    if (event.sources)
+      addAll(event.counter, instr.reads());
   }
 }
 
@@ -229,7 +156,7 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
   for (uint32_t n = 0; n < blocks.size(); ++n)
     if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
       reached[n] = dirty[n] = 1;
-      if (n != 0 || !context.kernel || !hasKnownCounters(target))
+      if (n != 0 || !context.kernel)
         result.start_[n] = WaitState::unknown(target);
     }
 

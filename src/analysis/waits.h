@@ -5,11 +5,9 @@
 // with, per counter, an upper bound of the operations in flight, and for each register that one of them will write a
 // lower bound of the operations issued behind it: s_waitcnt vmcnt(N) is done with all that have N or more behind them.
 //
-//   VM_CNT    vector memory: loads, and up to gfx9 stores, in order. With FLAT in flight (or, from gfx10 on, images),
-//             only 0 says anything.
-//   VS_CNT    gfx10 and later: stores and atomics without result.
-//   LGKM_CNT  LDS in order; scalar memory, GDS, messages and FLAT in any order: with one of those, only 0 counts.
-//   EXP_CNT   exports and GDS, which read their sources late: these registers are busy too.
+// What counts in which counter is in wait_events.h. Vector memory and LDS are in order; scalar memory, GDS, messages,
+// FLAT and, from gfx10 to gfx11, images are in any order, so that with one of those in flight only a wait for 0 says
+// anything. Exports and GDS read their sources late: these registers are busy too.
 //
 // Data of stores is read when the store issues on all targets from gfx7 on, so nothing but the count remains of one;
 // scalar stores (gfx8, gfx9) are taken to read late. At a function's entry and behind a call of something unknown,
@@ -18,6 +16,7 @@
 #pragma once
 
 #include "analysis/cfg.h"
+#include "analysis/wait_events.h"
 #include "isa/target.h"
 #include "luthier/reg.h"
 
@@ -27,10 +26,6 @@
 
 namespace luthier::analysis {
 
-enum class Counter : uint8_t { Vm, Lgkm, Exp, Vs };
-inline constexpr unsigned kCounters = 4;
-std::string_view toString(Counter counter);
-
 class WaitState {
 public:
   static constexpr uint8_t kMany = 255; ///< no bound known
@@ -38,6 +33,8 @@ public:
   /// Upper bound of the operations in flight.
   unsigned most(Counter counter) const { return counters_[static_cast<unsigned>(counter)].most; }
   bool idle() const;
+  /// Those that something may be in flight on that writes registers, or still has to read some.
+  CounterSet pending() const;
   /// Registers that operations in flight will write, or still have to read (exports, GDS, scalar stores).
   RegSet busy() const;
   /// Any register may be busy: nothing is known about what the caller, or a callee, left in flight.
@@ -65,7 +62,6 @@ private:
   void issue(Counter counter, bool ordered, bool ages);
   void add(Counter counter, RegRange range);
   void wait(Counter counter, unsigned left);
-  void waitcnt(const Instr &instr, const isa::Target &target);
 
   std::array<PerCounter, kCounters> counters_ = {};
   std::vector<Entry> entries_; ///< by counter and register
@@ -79,7 +75,7 @@ struct WaitContext {
 
 class Waits {
 public:
-  /// The Cfg must outlive the result. Targets with other counters than the above (gfx12) are all unknown.
+  /// The Cfg must outlive the result.
   static Waits compute(const Cfg &cfg, const isa::Target &target, const WaitContext &context = {});
 
   WaitState before(const Instr &instr) const;

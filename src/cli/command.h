@@ -34,10 +34,12 @@ struct Invocation {
 // `invocation` outlives the parsing and the callbacks.
 void addCallgraphCommand(CLI::App &root, Invocation &invocation);
 void addCfgCommand(CLI::App &root, Invocation &invocation);
+void addCheckCommand(CLI::App &root, Invocation &invocation);
 void addDisasmCommand(CLI::App &root, Invocation &invocation);
 void addInspectCommand(CLI::App &root, Invocation &invocation);
 void addInstrumentCommand(CLI::App &root, Invocation &invocation);
 void addIsaCommand(CLI::App &root, Invocation &invocation);
+void addLintCommand(CLI::App &root, Invocation &invocation);
 void addRunCommand(CLI::App &root, Invocation &invocation);
 void addToolsCommand(CLI::App &root, Invocation &invocation);
 void addTraceCommand(CLI::App &root, Invocation &invocation);

@@ -91,6 +91,7 @@ private:
       lines.emplace(LUTHIER_TRY(object::SourceLines::of(object)));
     lines_ = lines ? &*lines : nullptr;
     map_ = LUTHIER_TRY(rewrite::readCodeMap(object));
+    addSharedHooks(*program, symbols);
     for (const object::Symbol *symbol : symbols) {
       isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
       // Not kept: a library has more functions than memory should hold at once.
@@ -102,6 +103,17 @@ private:
       LUTHIER_TRY(printFunction(object, *program, *function, decoder, summaries, callWaits));
     }
     return {};
+  }
+
+  /// A kernel's hooks that it calls belong to it.
+  void addSharedHooks(const analysis::Program &program, std::vector<const object::Symbol *> &symbols) const {
+    if (symbols.size() != 1 || symbols[0]->kind != object::SymbolKind::Kernel)
+      return;
+    const std::string prefix = fmt::format("{}{}", symbols[0]->name, analysis::kSharedHookInfix);
+    for (const object::Symbol *function : program.functions())
+      if (const auto *range = map_.find(function->address);
+          range && range->kind == rewrite::CodeRange::Kind::SharedHook && function->name.starts_with(prefix))
+        symbols.push_back(function);
   }
 
   Result<void> measure(const object::CodeObject &object, const analysis::Function &function,
@@ -181,7 +193,7 @@ private:
     return n;
   }
 
-  static std::string describe(const Dead &d) {
+  static std::string describe(const Dead &d, const isa::Target &target) {
     const unsigned vgprs = count(d.active, Reg::V0, Reg::A0), all = count(d.all, Reg::V0, Reg::A0);
     std::string text =
         fmt::format("dead: {} SGPRs {}, {} VGPRs {}", count(d.active, Reg::S0, Reg::VccLo),
@@ -194,8 +206,8 @@ private:
     for (unsigned n = 0; n < analysis::kCounters; ++n) {
       const auto counter = static_cast<analysis::Counter>(n);
       if (const unsigned most = d.waits.most(counter))
-        flight +=
-            fmt::format(" {}({})", toString(counter), most == analysis::WaitState::kMany ? "?" : std::to_string(most));
+        flight += fmt::format(" {}({})", toString(counter, target),
+                              most == analysis::WaitState::kMany ? "?" : std::to_string(most));
     }
     if (!flight.empty())
       text += "; in flight:" + flight;
@@ -222,6 +234,7 @@ private:
     case rewrite::CodeRange::Kind::Replacement:
       return '*';
     case rewrite::CodeRange::Kind::Fragment:
+    case rewrite::CodeRange::Kind::SharedHook:
       return '>';
     default:
       return '+';
@@ -236,6 +249,8 @@ private:
       return "            ; entry: what the hooks need from a wave's start\n";
     case Kind::Island:
       return "            ; island: branches on behalf of others\n";
+    case Kind::SharedHook:
+      return fmt::format("            ; hook {}\n", range.note);
     case Kind::Replacement:
       return fmt::format("            ; for the instruction at {:#x}\n", range.original);
     case Kind::Original:
@@ -274,7 +289,7 @@ private:
           lastLine = std::move(line);
         }
         if (!dead.empty())
-          text += fmt::format("                                    ; {}\n", describe(dead[k]));
+          text += fmt::format("                                    ; {}\n", describe(dead[k], object.target()));
         std::string line = fmt::format("{} {:>8x}: {:<23} {}", markOf(range), instr.address(), hexBytes(instr.bytes()),
                                        listing.text(instr));
         if (k == block.last())

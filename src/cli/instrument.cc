@@ -22,7 +22,7 @@ namespace {
 
 struct InstrumentOptions {
   CodeFile file;
-  std::string kernel, hooks, output;
+  std::string kernel, hooks, output, hookForm;
   std::vector<std::string> at;
   bool keepGoing = false, verbose = false;
 };
@@ -35,13 +35,17 @@ public:
   explicit Instrumenting(const InstrumentOptions &options) : options_(options) {}
 
   Result<void> work() {
-    for (const std::string &text : options_.at)
+    for (const std::string &text : options_.at) {
       specs_.push_back(LUTHIER_TRY(parseSiteSpec(text)));
+      if (auto &counter = specs_.back().sampling.counter)
+        counter = static_cast<uint32_t>(specs_.size());
+    }
     LUTHIER_TRY(loadHooks());
     const SelectedFunction selected = LUTHIER_TRY(select());
     const object::CodeObject &object = *selected.object;
     // Nobody who launches kernels of a file knows of launches that are instrumented: one copy of everything.
     const auto rewriter = LUTHIER_TRY(rewrite::Rewriter::create(object, compiler_, rewrite::LaunchBlocks::Variables));
+    rewriter->setForm(LUTHIER_TRY(chooseHookForm(options_.hookForm)));
     std::vector<const object::Symbol *> kernels;
     if (selected.symbol)
       kernels = {selected.symbol};
@@ -98,20 +102,26 @@ private:
     for (const SiteSpec &spec : specs_) {
       if (spec.hook.empty())
         continue;
-      const hook::Hook *hook = hooks_->findHook(spec.hook);
-      if (!hook) {
-        std::vector<std::string> names;
-        for (const hook::Hook &there : hooks_->hooks())
-          names.push_back(there.name);
-        return errorAt(
-            spec.text, spec.hookColumn,
-            fmt::format("{} has no hook '{}'; it has {}", options_.hooks, spec.hook, fmt::join(names, ", ")));
-      }
-      if (hook->parameters.size() != spec.arguments.size())
-        return errorAt(spec.text, spec.hookColumn,
-                       fmt::format("{} takes {} arguments, {} are given", hook->name, hook->parameters.size(),
-                                   spec.arguments.size()));
+      LUTHIER_TRY(checkCall(spec, spec.hook, spec.hookColumn, spec.arguments.size()));
+      if (!spec.predicate.empty())
+        LUTHIER_TRY(checkCall(spec, spec.predicate, spec.predicateColumn, spec.predicateArguments.size()));
     }
+    return {};
+  }
+
+  Result<void> checkCall(const SiteSpec &spec, const std::string &name, size_t column, size_t arguments) const {
+    const hook::Hook *hook = hooks_->findHook(name);
+    if (!hook) {
+      std::vector<std::string> names;
+      for (const hook::Hook &there : hooks_->hooks())
+        names.push_back(there.name);
+      return errorAt(spec.text, column,
+                     fmt::format("{} has no hook '{}'; it has {}", options_.hooks, name, fmt::join(names, ", ")));
+    }
+    if (hook->parameters.size() != arguments)
+      return errorAt(
+          spec.text, column,
+          fmt::format("{} takes {} arguments, {} are given", hook->name, hook->parameters.size(), arguments));
     return {};
   }
 
@@ -195,6 +205,13 @@ private:
     text += fmt::format(
         "  {} instructions and {} inserted, {} -> {} bytes; live registers saved {}, places with a wait {}\n",
         result.originalInstructions, result.insertedInstructions, before.codeBytes, after.codeBytes, saved, waits);
+    if (result.sharedHooks) {
+      uint64_t calls = 0;
+      for (const rewrite::SiteAccount &site : result.sites)
+        calls += site.calls;
+      text += fmt::format("  {} places call {} shared hook{}\n", calls, result.sharedHooks,
+                          result.sharedHooks == 1 ? "" : "s");
+    }
     if (result.openCalls)
       text +=
           fmt::format("  {} calls or jumps through pointers: code that they reach outside of the file's functions runs "
@@ -233,6 +250,7 @@ void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
       ->required()
       ->type_name("FILE")
       ->check(notEmpty);
+  addHookForm(*command, options->hookForm);
   addFlag(*command, "--keep-going", options->keepGoing, "Write the rest if sites or kernels are refused");
   addFlag(*command, "--verbose", options->verbose, "List all refused sites");
   command->footer(

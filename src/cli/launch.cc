@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::string_view driverName = "libluthier-vgpu-driver.so";
 constexpr std::string_view preloadName = "libluthier-vgpu.so"; // which brings the driver in
+constexpr std::string_view checkName = "libluthier-check.so";
 constexpr std::string_view runtimeName = "libluthier.so";
 constexpr std::string_view exitShimName = "libluthier-exit.so";
 
@@ -110,17 +111,41 @@ Result<std::filesystem::path> findExitShim(const std::filesystem::path &programF
          exitShimName;
 }
 
-Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
-  Environment set;
+namespace {
+
+// Has ROCr load the library and hand over its table of functions, beside other tools.
+void addRocrTool(Environment &set, const Environment &current, const std::filesystem::path &path) {
   // ROCr splits the list at spaces and takes a backslash for "the next character as it is".
   std::string library;
-  for (const char c : run.library.string()) {
+  for (const char c : path.string()) {
     if (c == ' ' || c == '"' || c == '\\')
       library += '\\';
     library += c;
   }
   set["HSA_TOOLS_LIB"] = prepend(library, lookUp(current, "HSA_TOOLS_LIB"), " ", ' ');
   set["HSA_TOOLS_ROCPROFILER_V1_TOOLS"] = "1"; // heed it beside rocprofiler-sdk too (docs/hsa.md)
+}
+
+// Allocations apart from each other, so that what misses one does not hit its neighbour: ROCr cuts none of them from
+// larger blocks, and leaves pages between them.
+constexpr const char *kGuardPages = "16";
+
+void addCheck(Environment &set, const Environment &current, const CheckRun &check,
+              const std::filesystem::path &driverFolder) {
+  set[env::kCheckRecords] = check.records.string();
+  set[env::kCheckLeaks.name] = check.leaks ? "1" : "0";
+  if (check.quarantine)
+    set[env::kCheckQuarantine.name] = fmt::format("{}", *check.quarantine);
+  addRocrTool(set, current, driverFolder / driverName);
+  set["HSA_DISABLE_FRAGMENT_ALLOCATOR"] = "1";
+  set["HSA_SVM_GUARD_PAGES"] = kGuardPages;
+}
+
+} // namespace
+
+Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
+  Environment set;
+  addRocrTool(set, current, run.library);
   // The process that this one becomes, and a number that no other run has.
   timespec now = {};
   clock_gettime(CLOCK_REALTIME, &now);
@@ -172,7 +197,12 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set[env::kStrictResources.name] = fmt::format("{}", *run.strictSeed);
   if (run.strictL1)
     set[env::kStrictL1.name] = "1";
+  if (run.check)
+    addCheck(set, current, *run.check, run.driverFolder);
   preload(set, current, run.driverFolder / preloadName);
+  if (run.check)
+    preload(set, Environment{{"LD_PRELOAD", set["LD_PRELOAD"]}, {"ASAN_OPTIONS", set["ASAN_OPTIONS"]}},
+            run.driverFolder / checkName);
   return set;
 }
 

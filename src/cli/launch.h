@@ -29,6 +29,13 @@ Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &progra
 // Folder of the running program.
 Result<std::filesystem::path> programFolder();
 
+// What `luthier check` wants of the virtual GPU.
+struct CheckRun {
+  std::filesystem::path records; // the folder for findings
+  bool leaks = false;
+  std::optional<uint64_t> quarantine = {}; // MiB of freed memory that are kept
+};
+
 struct VirtualRun {
   std::filesystem::path driverFolder;
   std::vector<std::string> gpus;
@@ -42,6 +49,7 @@ struct VirtualRun {
   std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
   std::optional<uint64_t> strictSeed = {}; // the physical machine
   bool strictL1 = false;                   // with a vector L1
+  std::optional<CheckRun> check = {};
 };
 
 using Environment = std::map<std::string, std::string, std::less<>>;

@@ -62,10 +62,12 @@ int main(int argc, char **argv) {
   root.failure_message(CLI::FailureMessage::simple);
   addCallgraphCommand(root, invocation);
   addCfgCommand(root, invocation);
+  addCheckCommand(root, invocation);
   addDisasmCommand(root, invocation);
   addInspectCommand(root, invocation);
   addInstrumentCommand(root, invocation);
   addIsaCommand(root, invocation);
+  addLintCommand(root, invocation);
   addRunCommand(root, invocation);
   addToolsCommand(root, invocation);
   addTraceCommand(root, invocation);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "support/value_type.h"
+#include "support/variables.h"
 
 namespace luthier::cli {
 
@@ -31,6 +32,22 @@ std::function<std::string(const std::string &)> oneOf(std::vector<std::string_vi
     const auto parsed = parseChoice("the value", text, names);
     return parsed ? "" : parsed.error().message();
   };
+}
+
+CLI::Option *addHookForm(CLI::App &command, std::string &form) {
+  return command
+      .add_option("--hook-form", form,
+                  "Copy hooks to each of their places (inline), have one copy that the places call (shared), or\nshare "
+                  "large hooks of many places (auto, the default)")
+      ->type_name("FORM")
+      ->check(oneOf({std::begin(env::kHookForms), std::end(env::kHookForms)}));
+}
+
+Result<rewrite::HookForm> chooseHookForm(const std::string &form) {
+  if (form.empty())
+    return static_cast<rewrite::HookForm>(LUTHIER_TRY(env::choice(env::kHookForm, 0)));
+  const std::vector<std::string_view> names(std::begin(env::kHookForms), std::end(env::kHookForms));
+  return static_cast<rewrite::HookForm>(LUTHIER_TRY(parseChoice("--hook-form", form, names)));
 }
 
 void addCodeFile(CLI::App &command, CodeFile &file) {

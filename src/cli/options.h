@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/code_file.h"
+#include "rewrite/hook_form.h"
 
 namespace CLI {
 class App;
@@ -27,6 +28,10 @@ CLI::Option *addFlag(CLI::App &command, const std::string &name, bool &flag, con
 // As CLI11 wants checks: what is wrong with the value, or nothing.
 std::string notEmpty(const std::string &text);
 std::function<std::string(const std::string &)> oneOf(std::vector<std::string_view> names);
+
+/// --hook-form, and what it says: empty is what LUTHIER_HOOK_FORM says, else auto.
+CLI::Option *addHookForm(CLI::App &command, std::string &form);
+Result<rewrite::HookForm> chooseHookForm(const std::string &form);
 
 /// FILE, --target and --object.
 void addCodeFile(CLI::App &command, CodeFile &file);

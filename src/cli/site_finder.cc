@@ -1,4 +1,5 @@
 // Finds the places in a kernel that a text of `luthier instrument --at` means (site_spec.h).
+#include "analysis/loops.h"
 #include "cli/code_file.h"
 #include "cli/instr_class.h"
 #include "cli/site_spec.h"
@@ -52,6 +53,8 @@ public:
     case Position::BlockEntry:
       for (const analysis::Block &block : cfg_.blocks())
         if (any([&](const What &what) {
+              if (what.kind == What::Kind::Loops)
+                return ofLoops(what, cfg_.number(block));
               return what.kind == What::Kind::All ||
                      (what.kind == What::Kind::Address ? what.address == cfg_.start(block)
                                                        : what.block == cfg_.number(block) && labelsAreHere());
@@ -61,6 +64,8 @@ public:
     case Position::Edge:
       for (const analysis::Edge &edge : cfg_.edges())
         if (any([&](const What &what) {
+              if (what.kind == What::Kind::Loops)
+                return ofLoops(what, static_cast<uint32_t>(&edge - cfg_.edges().data()));
               return what.kind == What::Kind::All || (what.block == edge.from && what.to == edge.to && labelsAreHere());
             }))
           add(cfg_.blocks()[edge.from].last(), cfg_.start(cfg_.blocks()[edge.to]));
@@ -77,6 +82,27 @@ public:
 
 private:
   template <class F> bool any(F &&f) const { return std::ranges::any_of(spec_.what, f); }
+  /// Whether a block is a header, or an edge one of those that are meant.
+  bool ofLoops(const What &what, uint32_t number) {
+    if (!loops_)
+      loops_ = analysis::Loops::compute(cfg_);
+    const auto has = [&](const std::vector<uint32_t> &edges) {
+      return std::ranges::find(edges, number) != edges.end();
+    };
+    return std::ranges::any_of(loops_->all(), [&](const analysis::Loop &loop) {
+      switch (what.ofLoop) {
+      case What::OfLoop::Header:
+        return loop.header == number;
+      case What::OfLoop::Entry:
+        return has(loop.entries);
+      case What::OfLoop::Back:
+        return has(loop.backEdges);
+      case What::OfLoop::Exit:
+        return has(loop.exits);
+      }
+      return false;
+    });
+  }
   /// A label without a function is one of the kernel's.
   bool labelsAreHere() const { return own_ || !spec_.function.empty(); }
 
@@ -89,11 +115,17 @@ private:
                                  .module = spec_.hook.empty() ? nullptr : hooks_,
                                  .hook = spec_.hook,
                                  .arguments = {},
-                                 .result = spec_.result};
-    for (const SiteSpec::Argument &argument : spec_.arguments)
-      insertion.arguments.push_back(argument.blockSize
-                                        ? rewrite::Argument::constant(cfg_.blocks()[cfg_.blockOf(index)].count)
+                                 .result = spec_.result,
+                                 .form = rewrite::HookForm::Auto,
+                                 .sampling = spec_.sampling,
+                                 .predicate = spec_.predicate};
+    const auto give = [&](const std::vector<SiteSpec::Argument> &from, std::vector<rewrite::Argument> &to) {
+      for (const SiteSpec::Argument &argument : from)
+        to.push_back(argument.blockSize ? rewrite::Argument::constant(cfg_.blocks()[cfg_.blockOf(index)].count)
                                         : argument.argument);
+    };
+    give(spec_.arguments, insertion.arguments);
+    give(spec_.predicateArguments, insertion.predicateArguments);
     std::string rejected;
     if (spec_.resultOperand) {
       if (*spec_.resultOperand < instr.operands().size())
@@ -111,6 +143,7 @@ private:
   bool own_;
   std::shared_ptr<const hook::HookModule> hooks_;
   std::vector<FoundSite> &found_;
+  std::optional<analysis::Loops> loops_; ///< when first asked for
 };
 
 } // namespace

@@ -12,12 +12,14 @@
 namespace luthier::cli {
 
 using rewrite::Position;
+namespace {
 using What = SiteSpec::What;
+} // namespace
 
 const std::string_view kSiteSpecHelp =
     R"help(SPEC says where a hook goes and what it is given:
 
-  POSITION WHAT [in [FUNCTION] [Ln]]: HOOK(ARGUMENT, ...) [-> RESULT]
+  POSITION WHAT [in [FUNCTION] [Ln]] [every N [together]] [when VARIABLE] [if HOOK(...)]: HOOK(ARGUMENT, ...) [-> RESULT]
 
 POSITION       WHAT
   before       instructions; several kinds with commas between them:
@@ -25,24 +27,32 @@ POSITION       WHAT
   replace        global_store_*     by mnemonic, without the encoding's suffix; * and ? stand for anything
   remove         loads stores atomics memory smem vmem lds valu salu matrix branches calls barriers waits
                  0x1a40             the one at this address, as `luthier disasm` shows it
-  block-entry  L3, an address, or nothing: every block
-  edge         L0->L3, or nothing: every edge
+  block-entry  L3, an address, `loops`: the headers of all loops, or nothing: every block
+  edge         L0->L3, or nothing: every edge; of all loops: loop-entries, loop-backs (to the header), loop-exits
   function-entry, function-exit     a function's name, or nothing: every device function that the kernel can reach
   kernel-entry, kernel-exit         nothing
+
+every N        only in a wave's first visit of the place and every N-th from there on; `together`: of all of the places
+when VARIABLE  only while this LUTHIER_PER_WAVE variable of the hooks' file is not zero
+if HOOK(...)   only for the lanes for which this lane hook returns true; of wave hooks: only if it does
 
 `remove` takes no hook. `after all` and the like leave out what ends a block. Blocks are numbered as `luthier disasm`
 does; Ln alone is the kernel's own.
 
 ARGUMENT       12, 0xff, -1; a register: s4, s[4:5], v3, a0, exec, vcc, scc, m0; op0, op1, ...: operands of the instruction;
+               src0, src1, ...: operands that it only reads; result: what it has written (after);
+               kernarg[2]: the kernel's third argument, kernarg[n]: the one called n, kernarg[16:4]: the 4 bytes
+               at offset 16 of all;
                address, address2: of its memory access, and of its second one; width: bytes of it per lane; pc: the
-               instruction's address in the file; block_size: instructions of the block; of the launch: workgroup_id_x (y, z),
-               workitem_id_x (y, z), dispatch_ptr, queue_ptr, kernarg_ptr, dispatch_id
+               instruction's address in the file; callee: where a call through a register goes; block_size: instructions of
+               the block; of the launch: workgroup_id_x (y, z), workitem_id_x (y, z), dispatch_ptr, queue_ptr, kernarg_ptr, dispatch_id
 RESULT         what gets the value that the hook returns: a register, or an operand of the instruction
 
 Names with other characters than letters, digits and :: are put in quotes: "my::count(unsigned int)"(1).
 
   --at 'before global_store_*: record(address, width, exec)'
   --at 'block-entry: count(block_size)' --at 'kernel-exit: flush()'
+  --at 'before loads every 100 together: record(address)'
   --at 'after v_exp_f32 in "scale(float*)" L3: clamp(op0) -> op0')help";
 
 namespace {
@@ -65,6 +75,13 @@ constexpr std::pair<std::string_view, RegRange> kSpecialRegisters[] = {
     {"vcc_lo", {Reg::VccLo, 1}}, {"vcc_hi", {Reg::VccHi, 1}},   {"scc", {Reg::Scc, 1}},        {"m0", {Reg::M0, 1}},
 };
 
+constexpr std::pair<std::string_view, What::OfLoop> kLoopWords[] = {
+    {"loops", What::OfLoop::Header},
+    {"loop-entries", What::OfLoop::Entry},
+    {"loop-backs", What::OfLoop::Back},
+    {"loop-exits", What::OfLoop::Exit},
+};
+
 template <class T> std::optional<T> numberOf(std::string_view text, int base = 10) {
   T value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -78,9 +95,20 @@ std::optional<uint32_t> labelOf(std::string_view word) {
   return word.starts_with('L') ? numberOf<uint32_t>(word.substr(1)) : std::nullopt;
 }
 
-/// "op2"
-std::optional<unsigned> operandOf(std::string_view word) {
-  return word.starts_with("op") ? numberOf<unsigned>(word.substr(2)) : std::nullopt;
+/// "op2", "src1"
+std::optional<unsigned> indexBehind(std::string_view word, std::string_view prefix) {
+  return word.starts_with(prefix) ? numberOf<unsigned>(word.substr(prefix.size())) : std::nullopt;
+}
+std::optional<unsigned> operandOf(std::string_view word) { return indexBehind(word, "op"); }
+
+/// "2", its number; "16:4", offset and size; or "n"
+rewrite::Argument kernargOf(std::string_view text) {
+  const size_t colon = text.find(':');
+  const auto offset = numberOf<uint32_t>(text.substr(0, colon));
+  const auto size = colon == text.npos ? std::nullopt : numberOf<uint32_t>(text.substr(colon + 1));
+  if (offset && (size || colon == text.npos))
+    return rewrite::Argument::kernarg(*offset | uint64_t{size.value_or(0)} << 32);
+  return rewrite::Argument::kernarg(std::string(text));
 }
 
 /// s4, v[2:3], exec, ...; whether a target has it is for others to say, if only it has a number.
@@ -137,6 +165,7 @@ public:
     LUTHIER_TRY(places());
     if (at("in"))
       LUTHIER_TRY(scope());
+    LUTHIER_TRY(sampling());
     LUTHIER_TRY(hook());
     if (token_.kind != Token::Kind::End)
       return error(fmt::format("'{}' is not expected here", token_.text));
@@ -218,7 +247,8 @@ private:
 
   /// What is instrumented, up to `in`, the colon or the end.
   Result<void> places() {
-    const bool none = token_.kind == Token::Kind::Colon || token_.kind == Token::Kind::End || at("in");
+    const bool none = token_.kind == Token::Kind::Colon || token_.kind == Token::Kind::End || at("in") || at("every") ||
+                      at("when") || at("if");
     if (spec_.position == Position::KernelEntry || spec_.position == Position::KernelExit) {
       if (!none)
         return error("a kernel's entry and exit are not chosen from: ':' comes next");
@@ -265,8 +295,15 @@ private:
           return error("an edge is written L0->L3");
         what.to = *to;
       }
+    } else if (const auto *found = std::ranges::find(kLoopWords, word, [](const auto &w) { return w.first; });
+               found != std::end(kLoopWords) &&
+               spec_.position == (found->second == What::OfLoop::Header ? Position::BlockEntry : Position::Edge)) {
+      what.kind = What::Kind::Loops;
+      what.ofLoop = found->second;
     } else if (!ofInstructions())
-      return error(spec_.position == Position::Edge ? "an edge is written L0->L3" : "a block is written L3");
+      return error(spec_.position == Position::Edge
+                       ? "an edge is written L0->L3; of loops there are loop-entries, loop-backs, loop-exits"
+                       : "a block is written L3; `loops` are the headers of loops");
     else if (isInstrClass(word)) {
       what.kind = What::Kind::Class;
       what.name = word;
@@ -304,6 +341,58 @@ private:
     return {};
   }
 
+  Result<void> sampling() {
+    if ((at("every") || at("when") || at("if")) && spec_.position == Position::Remove)
+      return error("an instruction that is removed is never executed");
+    if (at("every")) {
+      LUTHIER_TRY(next());
+      const auto every = numberOf<uint32_t>(token_.text);
+      if (!every || !*every)
+        return error("a number comes behind `every`, 1 or more");
+      spec_.sampling.every = *every;
+      LUTHIER_TRY(next());
+      if (at("together")) {
+        spec_.sampling.counter = 0;
+        LUTHIER_TRY(next());
+      }
+    }
+    if (at("when")) {
+      LUTHIER_TRY(next());
+      if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
+        return error("a variable comes behind `when`");
+      spec_.sampling.when = token_.text;
+      LUTHIER_TRY(next());
+    }
+    if (at("if")) {
+      LUTHIER_TRY(next());
+      LUTHIER_TRY(call(spec_.predicate, spec_.predicateColumn, spec_.predicateArguments));
+    }
+    return {};
+  }
+
+  /// A hook's name and arguments.
+  Result<void> call(std::string &name, size_t &column, std::vector<SiteSpec::Argument> &arguments) {
+    if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
+      return error("the hook's name is missing");
+    name = token_.text;
+    column = token_.column;
+    LUTHIER_TRY(next());
+    if (token_.kind != Token::Kind::Open)
+      return error("'(' is missing");
+    LUTHIER_TRY(next());
+    while (token_.kind != Token::Kind::Close) {
+      LUTHIER_TRY(argument(arguments));
+      if (token_.kind == Token::Kind::Close)
+        break;
+      if (token_.kind != Token::Kind::Comma)
+        return error("',' or ')' is missing");
+      LUTHIER_TRY(next());
+      if (token_.kind == Token::Kind::Close)
+        return error("an argument is missing");
+    }
+    return next();
+  }
+
   Result<void> hook() {
     if (token_.kind == Token::Kind::End) {
       if (spec_.position == Position::Remove)
@@ -315,25 +404,7 @@ private:
     if (spec_.position == Position::Remove)
       return error("`remove` takes no hook; `replace` does");
     LUTHIER_TRY(next());
-    if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
-      return error("the hook's name is missing");
-    spec_.hook = token_.text;
-    spec_.hookColumn = token_.column;
-    LUTHIER_TRY(next());
-    if (token_.kind != Token::Kind::Open)
-      return error("'(' is missing");
-    LUTHIER_TRY(next());
-    while (token_.kind != Token::Kind::Close) {
-      LUTHIER_TRY(argument());
-      if (token_.kind == Token::Kind::Close)
-        break;
-      if (token_.kind != Token::Kind::Comma)
-        return error("',' or ')' is missing");
-      LUTHIER_TRY(next());
-      if (token_.kind == Token::Kind::Close)
-        return error("an argument is missing");
-    }
-    LUTHIER_TRY(next());
+    LUTHIER_TRY(call(spec_.hook, spec_.hookColumn, spec_.arguments));
     if (token_.kind != Token::Kind::Arrow)
       return {};
     LUTHIER_TRY(next());
@@ -346,7 +417,7 @@ private:
     return next();
   }
 
-  Result<void> argument() {
+  Result<void> argument(std::vector<SiteSpec::Argument> &arguments) {
     using rewrite::Argument;
     const std::string_view word = token_.text;
     SiteSpec::Argument argument;
@@ -365,6 +436,14 @@ private:
       argument.argument = Argument::width();
     else if (word == "pc")
       argument.argument = Argument::pc();
+    else if (word == "result")
+      argument.argument = Argument::instrResult();
+    else if (const auto source = indexBehind(word, "src"))
+      argument.argument = Argument::source(*source);
+    else if (word.starts_with("kernarg[") && word.ends_with("]"))
+      argument.argument = kernargOf(word.substr(8, word.size() - 9));
+    else if (word == "callee")
+      argument.argument = Argument::callee();
     else if (word == "block_size")
       argument.blockSize = true;
     else if (launch != std::end(hook::kLaunchValueNames))
@@ -372,10 +451,10 @@ private:
           Argument::launchValue(static_cast<hook::LaunchValue>(launch - std::begin(hook::kLaunchValueNames)));
     else
       return error(fmt::format(
-          "'{}' is not an argument; expected a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, address, "
-          "width, pc, block_size, or one of {}",
+          "'{}' is not an argument; expected a number, a register (s4, s[4:5], v3, exec, vcc, scc, m0), op0, src0, "
+          "result, address, width, pc, callee, kernarg[name], block_size, or one of {}",
           word, fmt::join(hook::kLaunchValueNames, ", ")));
-    spec_.arguments.push_back(argument);
+    arguments.push_back(argument);
     return next();
   }
 

@@ -4,6 +4,7 @@
 //   block-entry: count(block_size)
 //   after v_add_f32 in scale L3: clamp(op0) -> op0
 //   edge L0->L2: taken()
+//   before loads every 16 together: record(address)
 //   remove 0x1a40
 //
 // kSiteSpecHelp is the whole of it, for people. Parsing knows nothing of a kernel; sitesOf() then finds the places that
@@ -24,10 +25,12 @@ extern const std::string_view kSiteSpecHelp;
 struct SiteSpec {
   /// Which instructions, blocks, edges or functions.
   struct What {
-    enum class Kind : uint8_t { All, Address, Pattern, Class, Block, Edge, Function };
+    enum class Kind : uint8_t { All, Address, Pattern, Class, Block, Edge, Function, Loops };
+    enum class OfLoop : uint8_t { Header, Entry, Back, Exit };
     Kind kind = Kind::All;
     uint64_t address = 0;
     uint32_t block = 0, to = 0; ///< Block; Edge: from and to
+    OfLoop ofLoop = {};         ///< Loops: blocks or edges of all loops
     std::string name;           ///< of Pattern, Class, Function
   };
   struct Argument {
@@ -43,8 +46,12 @@ struct SiteSpec {
   std::string hook;              ///< empty: none (remove)
   size_t hookColumn = 0;
   std::vector<Argument> arguments;
+  std::string predicate; ///< a hook that decides whether it runs; empty: it does
+  size_t predicateColumn = 0;
+  std::vector<Argument> predicateArguments;
   RegRange result = {};
   std::optional<unsigned> resultOperand; ///< the register of this operand instead
+  rewrite::Sampling sampling;            ///< with a counter: that of all of its places
 };
 
 /// Errors show the text with a mark at the place.

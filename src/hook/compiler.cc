@@ -21,9 +21,12 @@ std::string keyOf(const HookModule &module, const Hook &hook, const FragmentRequ
                   unsigned waveSize) {
   std::string text =
       fmt::format("{} fragment {} {} {} {}", kHookVersion, module.impl().digest, hook.symbol, target.name, waveSize);
+  if (!request.predicate.empty())
+    fmt::format_to(std::back_inserter(text), " if {}", module.findHook(request.predicate)->symbol);
   for (const Source &s : request.sources)
-    fmt::format_to(std::back_inserter(text), " {}:{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}", static_cast<unsigned>(s.kind),
-                   s.vaddr, s.saddr, s.idxen, s.offen, s.offset, s.typed, s.resource, s.unit64, s.byLane);
+    fmt::format_to(std::back_inserter(text), " {}:{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}{:d}:{}",
+                   static_cast<unsigned>(s.kind), s.vaddr, s.saddr, s.idxen, s.offen, s.offset, s.typed, s.resource,
+                   s.unit64, s.narrow, s.byLane, s.bytes);
   return digestOf(text);
 }
 
@@ -38,8 +41,12 @@ struct FragmentCompiler::Impl {
   Compiled make(const std::string &key, const HookModule &module, const Hook &hook, const FragmentRequest &request,
                 const isa::Target &target, unsigned waveSize) {
     auto fragment = std::make_shared<Fragment>();
+    Hook whole = hook;
+    const Hook *predicate = request.predicate.empty() ? nullptr : module.findHook(request.predicate);
+    if (predicate)
+      whole = LUTHIER_TRY(conditional(*predicate, hook));
     const auto use = [&](std::string_view text) -> Result<void> {
-      *fragment = LUTHIER_TRY(decodeFragment(text, module, hook, target));
+      *fragment = LUTHIER_TRY(decodeFragment(text, module, whole, target));
       return inspect(*fragment, target, waveSize);
     };
     if (disk.load(key, use)) {
@@ -50,6 +57,7 @@ struct FragmentCompiler::Impl {
     auto reply = askCompiler({.origin = module.origin(),
                               .bitcode = module.impl().bitcode,
                               .hook = hook.symbol,
+                              .predicate = predicate ? predicate->symbol : std::string(),
                               .sources = request.sources,
                               .target = std::string(target.name),
                               .waveSize = waveSize},
@@ -78,6 +86,8 @@ Result<std::shared_ptr<const Fragment>> FragmentCompiler::compile(const std::sha
   const Hook *hook = module->findHook(request.hook);
   if (!hook)
     return makeError("{}: there is no hook {}", module->origin(), request.hook);
+  if (!request.predicate.empty() && !module->findHook(request.predicate))
+    return makeError("{}: there is no hook {}", module->origin(), request.predicate);
   const std::string key = keyOf(*module, *hook, request, target, waveSize);
   std::promise<Compiled> promise;
   {

@@ -16,7 +16,8 @@ namespace luthier::hook {
 
 struct FragmentRequest {
   std::string hook;            ///< name or symbol
-  std::vector<Source> sources; ///< one per parameter
+  std::vector<Source> sources; ///< one per parameter; the predicate's first
+  std::string predicate = {};  ///< a hook that decides where it runs (conditional()); empty: everywhere
   bool operator<=>(const FragmentRequest &) const = default;
 };
 

@@ -101,16 +101,18 @@ private:
 void put(Writer &writer, const Source &source) {
   writer.put(source.kind);
   for (const bool flag : {source.vaddr, source.saddr, source.idxen, source.offen, source.offset, source.typed,
-                          source.resource, source.unit64, source.byLane})
+                          source.resource, source.unit64, source.narrow, source.byLane})
     writer.put(flag);
+  writer.put(source.bytes);
 }
 
 Source getSource(Reader &reader) {
   Source source;
-  source.kind = reader.get("a source's kind", SourceKind::ScalarAddress);
+  source.kind = reader.get("a source's kind", SourceKind::KernelArgument);
   for (bool *flag : {&source.vaddr, &source.saddr, &source.idxen, &source.offen, &source.offset, &source.typed,
-                     &source.resource, &source.unit64, &source.byLane})
+                     &source.resource, &source.unit64, &source.narrow, &source.byLane})
     *flag = reader.get("a source's flag", true);
+  source.bytes = reader.get("a source's size", static_cast<uint8_t>(4 * kMaxStructureDwords));
   return source;
 }
 
@@ -121,8 +123,8 @@ void put(Writer &writer, const HookParameter &parameter) {
 
 HookParameter getParameter(Reader &reader) {
   HookParameter parameter;
-  parameter.type = reader.get("a parameter's type", ValueType::Pointer);
-  parameter.dwords = reader.get("a parameter's registers", kMaxParameterDwords);
+  parameter.type = reader.get("a parameter's type", ValueType::Structure);
+  parameter.dwords = reader.get("a parameter's registers", kMaxStructureDwords);
   reader.expect((parameter.type == ValueType::Void) == (parameter.dwords == 0),
                 "a parameter has a type without registers, or registers without a type");
   return parameter;
@@ -149,16 +151,18 @@ Variable getVariable(Reader &reader) {
   variable.name = reader.text("a variable's name");
   variable.symbol = reader.text("a variable's symbol");
   variable.hostType = reader.text("a variable's type");
-  variable.storage = reader.get("a variable's storage", Storage::PerWave);
+  variable.storage = reader.get("a variable's storage", Storage::PerSite);
   variable.size = reader.get("a variable's size", kMaxVariableBytes);
   variable.alignment = reader.get("a variable's alignment", kMaxVariableAlignment);
   variable.contents = reader.bytes<std::byte>("a variable's contents");
   reader.expect(std::has_single_bit(variable.alignment), "a variable's alignment", variable.alignment, "a power of", 2);
   reader.expect(variable.contents.empty() || variable.contents.size() == variable.size, "a variable's contents",
                 variable.contents.size(), "as many bytes as its size:", variable.size);
-  if (variable.storage == Storage::PerWave)
-    reader.expect(variable.size <= kMaxPerWaveBytes && variable.contents.empty(),
-                  "a variable per wave is too large or has contents");
+  if (inRegisters(variable.storage))
+    reader.expect(variable.size <= kMaxBytesInRegisters && variable.contents.empty(),
+                  "a variable in registers is too large or has contents");
+  if (variable.storage == Storage::Lds || variable.storage == Storage::PerWorkgroup)
+    reader.expect(variable.contents.empty(), "a variable of a workgroup has contents");
   return variable;
 }
 
@@ -195,7 +199,7 @@ public:
 private:
   Port get() {
     Port port;
-    port.kind = reader_.get("a port's kind", Port::Kind::Launch);
+    port.kind = reader_.get("a port's kind", Port::Kind::Frame);
     port.index = reader_.raw<uint16_t>("a port's index");
     port.part = reader_.get("a port's part", Part::Offset);
     port.guest = range("a port's guest registers");
@@ -222,10 +226,11 @@ private:
     reader_.expect(port.kind == Kind::Register || port.guest == RegRange(),
                    "a port that is no register names guest registers");
     reader_.expect(port.kind == Kind::Launch || port.launch == 0, "a port that is no launch value names one");
-    reader_.expect(port.kind == Kind::Parameter || port.kind == Kind::WaveVariable || port.index == 0, "a port's index",
-                   port.index, "exactly", 0);
+    const bool variable = port.kind == Kind::WaveVariable || port.kind == Kind::LaneVariable;
+    reader_.expect(port.kind == Kind::Parameter || variable || port.index == 0, "a port's index", port.index, "exactly",
+                   0);
     reader_.expect(input ? port.kind != Kind::Result
-                         : port.kind == Kind::Result || port.kind == Kind::WaveVariable || port.kind == Kind::Register,
+                         : port.kind == Kind::Result || variable || port.kind == Kind::Register,
                    input ? "a result is an input" : "an output is something that cannot be written");
     switch (port.kind) {
     case Kind::Parameter:
@@ -233,23 +238,28 @@ private:
                      hook_.parameters.size());
       if (!reader_.failed() && port.part == Part::Value)
         expectDwords(port, hook_.parameters[port.index].dwords);
-      reader_.expect(port.regs.count <= kMaxParameterDwords, "a port's registers", port.regs.count, "at most",
-                     kMaxParameterDwords);
+      reader_.expect(port.regs.count <= kMaxStructureDwords, "a port's registers", port.regs.count, "at most",
+                     kMaxStructureDwords);
       break;
     case Kind::Result:
       expectDwords(port, hook_.result.dwords);
       break;
     case Kind::WaveVariable:
-      reader_.expect(port.index < module_.variables().size() &&
-                         module_.variables()[port.index].storage == Storage::PerWave,
-                     "a port's variable", port.index, "one that is per wave, of", module_.variables().size());
+    case Kind::LaneVariable: {
+      const Storage storage = port.kind == Kind::WaveVariable ? Storage::PerWave : Storage::PerLane;
+      reader_.expect(port.index < module_.variables().size() && module_.variables()[port.index].storage == storage,
+                     "a port's variable", port.index, fmt::format("one that is {}, of", scopeOf(storage)),
+                     module_.variables().size());
       if (!reader_.failed())
-        expectDwords(port, waveDwords(module_.variables()[port.index]));
-      reader_.expect(scalar, "a variable per wave is in vector registers");
+        expectDwords(port, registersOf(module_.variables()[port.index]));
+      reader_.expect(scalar == (storage == Storage::PerWave), "a variable is in the wrong kind of registers");
       break;
+    }
     case Kind::LaunchBlock:
-      expectDwords(port, 2);
-      reader_.expect(scalar, "the launch block's address is in vector registers");
+    case Kind::GroupBlock:
+    case Kind::LdsBlock:
+      expectDwords(port, port.kind == Kind::LdsBlock ? 1 : 2);
+      reader_.expect(scalar, "a block's address is in vector registers");
       break;
     case Kind::Register:
       reader_.expect(port.guest.count == port.regs.count && !port.guest.empty(), "a port's guest registers",
@@ -261,6 +271,10 @@ private:
       reader_.expect(port.regs.count <= 2, "a port's registers", port.regs.count, "at most", 2);
       reader_.expect(scalar != isWorkitemId(static_cast<LaunchValue>(port.launch)),
                      "a launch value is in the wrong kind of registers");
+      break;
+    case Kind::Frame:
+      expectDwords(port, 1);
+      reader_.expect(scalar, "the frame's start is in a vector register");
       break;
     }
   }
@@ -298,8 +312,7 @@ FragmentRelocation getRelocation(Reader &reader, const HookModule &module, size_
   relocation.addend = reader.raw<int64_t>("a relocation's addend");
   reader.expect(relocation.offset % 4 == 0 && uint64_t(relocation.offset) + 4 <= codeBytes, "a relocation's offset",
                 relocation.offset, "a dword inside of", codeBytes);
-  reader.expect(relocation.variable < module.variables().size() &&
-                    module.variables()[relocation.variable].storage == Storage::Device,
+  reader.expect(relocation.variable < module.variables().size() && module.variables()[relocation.variable].hasAddress(),
                 "a relocation's variable", relocation.variable, "one in device memory, of", module.variables().size());
   reader.expect(relocation.addend == static_cast<int32_t>(relocation.addend), "a relocation's addend",
                 relocation.addend, "a number of", "32 bits");
@@ -314,6 +327,7 @@ std::string encode(const CompilerRequest &request) {
   writer.put(request.origin);
   writer.bytes(request.bitcode);
   writer.put(request.hook);
+  writer.put(request.predicate);
   writer.list(request.sources, [&](const Source &source) { put(writer, source); });
   writer.put(request.target);
   writer.put(request.waveSize);
@@ -327,6 +341,7 @@ Result<CompilerRequest> decodeRequest(std::string_view text) {
   request.origin = reader.text("the origin");
   request.bitcode = reader.bytes<std::byte>("the bitcode");
   request.hook = reader.text("the hook");
+  request.predicate = reader.text("the predicate");
   reader.list("the number of sources", request.sources, [&] { return getSource(reader); });
   request.target = reader.text("the target");
   request.waveSize = reader.raw<uint32_t>("the wave size");
@@ -389,6 +404,7 @@ Result<void> decodeContents(std::string_view text, HookModule::Impl &module) {
 std::string encode(const Fragment &fragment) {
   Writer writer;
   writer.put(fragment.kind);
+  writer.put(fragment.frameBytes);
   writer.bytes(fragment.bytes);
   writer.list(fragment.inputs, [&](const Port &port) { put(writer, port); });
   writer.list(fragment.outputs, [&](const Port &port) { put(writer, port); });
@@ -403,6 +419,7 @@ Result<Fragment> decodeFragment(std::string_view text, const HookModule &module,
   fragment.hook = hook.name;
   fragment.kind = reader.get("the hook's kind", HookKind::Wave);
   reader.expect(fragment.kind == hook.kind, "the kind is not the hook's");
+  fragment.frameBytes = reader.get("the frame's bytes", kMaxFrameBytes);
   fragment.bytes = reader.bytes<uint8_t>("the code");
   reader.expect(fragment.bytes.size() % 4 == 0, "the size of the code", fragment.bytes.size(), "a multiple of", 4);
   PortReader ports(reader, module, hook, target);
@@ -410,6 +427,8 @@ Result<Fragment> decodeFragment(std::string_view text, const HookModule &module,
   ports.list("the number of outputs", fragment.outputs, false);
   reader.list("the number of relocations", fragment.relocations,
               [&] { return getRelocation(reader, module, fragment.bytes.size()); });
+  reader.expect(std::ranges::count(fragment.inputs, Port::Kind::Frame, &Port::kind) == (fragment.frameBytes ? 1 : 0),
+                "the frame has bytes and no port, or a port and no bytes");
   LUTHIER_TRY(reader.finish());
   return fragment;
 }

@@ -21,7 +21,8 @@ struct CompilerRequest {
   std::string version = {}; ///< kHookVersion of who asks: the compiler must have the same
   std::string origin;       ///< names the bitcode in messages
   std::vector<std::byte> bitcode;
-  std::string hook; ///< symbol; empty: which hooks and variables are there?
+  std::string hook;           ///< symbol; empty: which hooks and variables are there?
+  std::string predicate = {}; ///< symbol of the hook that decides where it runs; empty: there is none
   std::vector<Source> sources;
   std::string target;
   uint32_t waveSize = 0;
@@ -49,8 +50,8 @@ Result<CompilerReply> decodeReply(std::string_view text);
 std::string encode(const HookModule::Impl &module);
 Result<void> decodeContents(std::string_view text, HookModule::Impl &module);
 
-/// What the compiler decided: kind, bytes, ports and relocations. The rest of a fragment is derived from its code
-/// (hook/inspect.h).
+/// What the compiler decided: kind, bytes, ports, relocations and the frame's size. The rest of a fragment is derived
+/// from its code (hook/inspect.h).
 std::string encode(const Fragment &fragment);
 Result<Fragment> decodeFragment(std::string_view text, const HookModule &module, const Hook &hook,
                                 const isa::Target &target);

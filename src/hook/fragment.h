@@ -30,6 +30,7 @@ enum class SourceKind : uint8_t {
   ScratchAddress, ///< bytes from the lane's own scratch start; 32 bits
   BufferAddress,  ///< 64 bits
   ScalarAddress,  ///< SMEM; 64 bits, one for the wave
+  KernelArgument, ///< loaded by the fragment: Saddr is where the kernel's arguments are
 };
 
 /// What a source needs besides its kind; part of a fragment's identity.
@@ -43,6 +44,8 @@ struct Source {
   bool typed = false;    ///< buffers: tbuffer_*, whose stride never includes the data format
   bool resource = false; ///< SMEM: the base is a buffer resource's (s_buffer_*): 48 bits
   bool unit64 = false;   ///< SMEM: soffset counts 64 bytes (s_scratch_*)
+  bool narrow = false;   ///< SMEM: less than a dword is loaded, from any byte (s_load_u8)
+  uint8_t bytes = 0;     ///< KernelArgument: its size
   bool byLane = false;   ///< LDS without a vector part: lane n is at + 4 * n (ds_read_addtid_b32)
   bool operator==(const Source &) const = default;
   auto operator<=>(const Source &) const = default;
@@ -68,6 +71,10 @@ struct Port {
     LaunchBlock,  ///< input: address of the PerLaunch variables, 64 bits
     Register,     ///< in: read by luthier::readReg; out: written by luthier::writeReg. `guest` says which
     Launch,       ///< input: `launch` says what
+    LaneVariable, ///< as WaveVariable, with a value per lane
+    LdsBlock,     ///< input: where the Lds variables are in the workgroup's LDS, 32 bits
+    GroupBlock,   ///< input: address of the workgroup's PerWorkgroup variables, 64 bits
+    Frame,        ///< input: where Fragment::frameBytes of the hook's own start, in bytes from the lane's scratch start
   };
   Kind kind = Kind::Parameter;
   uint16_t index = 0;
@@ -87,10 +94,15 @@ using luthier::LaunchValue;
 struct FragmentRelocation {
   uint32_t offset = 0;   ///< of the four bytes, in the code
   bool high = false;     ///< the upper 32 bits
-  uint32_t variable = 0; ///< number in HookModule::variables(); Storage::Device
+  uint32_t variable = 0; ///< number in HookModule::variables(); Storage::Device, or PerSite: of the place's copy
   int64_t addend = 0;
   bool operator==(const FragmentRelocation &) const = default;
 };
+
+/// Of scratch per lane. The hardware has room for about twice as much, which the kernel's own is part of.
+inline constexpr uint32_t kMaxFrameBytes = 1 << 16;
+/// Of the frame's start, and hence of what is in it at most.
+inline constexpr uint32_t kFrameAlignment = 64;
 
 struct Fragment {
   std::string hook;
@@ -99,6 +111,7 @@ struct Fragment {
   isa::InstrSequence code;           ///< of `bytes`, at address 0; branches stay within, or go to its end
   std::vector<Port> inputs, outputs; ///< a port in both lists has the same registers in both
   std::vector<FragmentRelocation> relocations;
+  uint32_t frameBytes = 0; ///< scratch that each lane needs for local variables; 0: there is no port Frame
 
   // Read off the code.
   RegSet reads;               ///< everything that is read anywhere

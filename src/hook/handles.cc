@@ -42,6 +42,14 @@ std::string_view kindOf(Storage storage) {
     return "PerLaunch";
   case Storage::PerWave:
     return "PerWave";
+  case Storage::PerLane:
+    return "PerLane";
+  case Storage::Lds:
+    return "Lds";
+  case Storage::PerWorkgroup:
+    return "PerWorkgroup";
+  case Storage::PerSite:
+    return "PerSite";
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "hook/inspect.h"
 
+#include "hook/forward_flow.h"
+#include "hook/scalar_waits.h"
 #include "isa/waitcnt.h"
 
 #include <algorithm>
@@ -12,20 +14,23 @@ namespace {
 /// Operations in flight, by counter: what writes registers when it arrives, and what does not.
 struct InFlight {
   bool vectorLoads = false, vectorStores = false;
-  bool scalarLoads = false, scalarStores = false; ///< LDS and FLAT too
+  bool scalarLoads = false, scalarStores = false;
+  bool ldsLoads = false, ldsStores = false; ///< FLAT's other half too
 
   void issue(const Instr &instr) {
     const MemorySpace space = instr.memorySpace();
-    if (space == MemorySpace::None && !instr.is(Property::Message))
+    const bool message = instr.is(Property::Message);
+    if (space == MemorySpace::None && !message)
       return;
     const bool returns = std::ranges::any_of(instr.writes(), [](RegRange range) { return range.first != Reg::Scc; });
-    const bool scalar = space == MemorySpace::Scalar || space == MemorySpace::Lds || space == MemorySpace::Gds ||
-                        space == MemorySpace::Flat || instr.is(Property::Message);
-    const bool vector = space != MemorySpace::Scalar && space != MemorySpace::Lds && space != MemorySpace::Gds &&
-                        !instr.is(Property::Message);
-    // FLAT counts as both. Where its data may come from LDS, LLVM waits for both; where it knows better, for one.
-    (returns && space != MemorySpace::Flat ? scalarLoads : scalarStores) |= scalar;
-    (returns ? vectorLoads : vectorStores) |= vector;
+    const bool lds = space == MemorySpace::Lds || space == MemorySpace::Gds;
+    const bool scalar = space == MemorySpace::Scalar || message;
+    // FLAT counts as vector memory and as LDS. Where its data may come from LDS, LLVM waits for both; where it knows
+    // better, for one.
+    const bool flat = space == MemorySpace::Flat;
+    (returns ? scalarLoads : scalarStores) |= scalar;
+    (returns && !flat ? ldsLoads : ldsStores) |= lds || flat;
+    (returns ? vectorLoads : vectorStores) |= !scalar && !lds;
   }
   /// Either may be the case; says whether this changed.
   bool merge(const InFlight &other) {
@@ -34,62 +39,93 @@ struct InFlight {
     vectorStores |= other.vectorStores;
     scalarLoads |= other.scalarLoads;
     scalarStores |= other.scalarStores;
+    ldsLoads |= other.ldsLoads;
+    ldsStores |= other.ldsStores;
     return *this != old;
   }
+  bool loads() const { return vectorLoads || scalarLoads || ldsLoads; }
   bool operator==(const InFlight &) const = default;
 };
 
 /// What an instruction waits for completely.
 struct WaitsFor {
-  bool vector = false, stores = false, scalar = false;
+  bool vector = false, stores = false, scalar = false, lds = false;
 };
 
+/// s_wait_* of gfx12: names are of the counters, one or two, the second one in the immediate's low bits.
+WaitsFor splitWait(std::string_view name, uint32_t value) {
+  const auto isZero = [&](std::string_view counter) {
+    const size_t at = name.find(counter);
+    if (at == name.npos)
+      return false;
+    const bool pair = name.ends_with("_dscnt") && name != "s_wait_dscnt";
+    return (pair ? (counter == "dscnt" ? value & 0x3f : value >> 8 & 0x3f) : value) == 0;
+  };
+  return {.vector = isZero("loadcnt"), .stores = isZero("storecnt"), .scalar = isZero("kmcnt"), .lds = isZero("dscnt")};
+}
+
+/// Whether an instruction waits for memory; others wait for the ALUs.
+bool waitsForMemory(const Instr &instr) {
+  return instr.is(Property::Wait) && instr.mnemonic() != "s_waitcnt_depctr" && instr.mnemonic() != "s_wait_alu";
+}
+
 WaitsFor waitsFor(const Instr &instr, const isa::Target &target) {
+  if (!waitsForMemory(instr))
+    return {};
+  if (instr.mnemonic() == "s_wait_idle")
+    return {true, true, true, true};
   WaitsFor result;
-  const isa::WaitFields *fields = target.waitFields;
   uint32_t value = 0xffff;
   for (const Operand &operand : instr.operands())
     if (operand.kind == OperandKind::Immediate || operand.kind == OperandKind::Modifier)
       value = static_cast<uint32_t>(operand.value) & 0xffff;
-  if (instr.opcode() == Opcode::S_WAITCNT && fields) {
+  if (target.splitCounters)
+    return splitWait(instr.mnemonic(), value);
+  if (const isa::WaitFields *fields = target.waitFields; instr.opcode() == Opcode::S_WAITCNT && fields) {
     result.vector = fields->vm.get(value) == 0;
     result.stores = result.vector && !target.storeCounter;
-    result.scalar = fields->lgkm.get(value) == 0;
+    result.scalar = result.lds = fields->lgkm.get(value) == 0;
   } else if (instr.mnemonic() == "s_waitcnt_vscnt") {
     result.stores = value == 0;
   }
   return result;
 }
 
-/// What may be in flight before each instruction, and at the end: forwards along all ways through the code.
+/// What may be in flight before each instruction, and at the end.
 std::vector<InFlight> inFlight(const isa::InstrSequence &sequence, const isa::Target &target) {
-  const auto code = sequence.instrs();
-  std::vector<InFlight> before(code.size() + 1);
-  const auto indexOf = [&](uint64_t address) {
-    const Instr *at = sequence.at(address);
-    return at ? static_cast<size_t>(at - code.data()) : code.size();
-  };
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (size_t n = 0; n < code.size(); ++n) {
-      const Instr &instr = code[n];
-      InFlight after = before[n];
-      if (instr.is(Property::Wait)) {
-        const WaitsFor waits = waitsFor(instr, target);
-        after.vectorLoads &= !waits.vector;
-        after.vectorStores &= !waits.stores;
-        after.scalarLoads &= !waits.scalar;
-        after.scalarStores &= !waits.scalar;
-      } else {
-        after.issue(instr);
-      }
-      if (const auto to = instr.target())
-        changed |= before[indexOf(*to)].merge(after);
-      if (!instr.is(Property::Branch) || instr.is(Property::Conditional))
-        changed |= before[n + 1].merge(after);
-    }
+  return statesBefore(sequence, InFlight(), [&](size_t, const Instr &instr, InFlight &state) {
+    if (!instr.is(Property::Wait))
+      return state.issue(instr);
+    const WaitsFor waits = waitsFor(instr, target);
+    state.vectorLoads &= !waits.vector;
+    state.vectorStores &= !waits.stores;
+    state.scalarLoads &= !waits.scalar;
+    state.scalarStores &= !waits.scalar;
+    state.ldsLoads &= !waits.lds;
+    state.ldsStores &= !waits.lds;
+  });
+}
+
+/// LDS answers in order, so that LLVM waits for some of a hook's accesses and not for others. But it counts on nothing
+/// else being in flight; the guest's scalar loads and FLAT accesses have the same counter and answer when they like. So
+/// all is waited for. Whether something changed.
+bool waitForAllOfLds(Fragment &fragment, const isa::Target &target) {
+  const isa::WaitFields *const fields = target.splitCounters ? nullptr : target.waitFields;
+  bool changed = false;
+  for (const Instr &instr : fragment.code.instrs()) {
+    if (!fields || instr.opcode() != Opcode::S_WAITCNT)
+      continue;
+    uint16_t value = 0; // SOPP: the lower half
+    uint8_t *const at = fragment.bytes.data() + instr.address();
+    std::memcpy(&value, at, sizeof value);
+    const uint32_t count = fields->lgkm.get(value);
+    if (count == 0 || count == fields->lgkm.most())
+      continue;
+    value = static_cast<uint16_t>(value & ~fields->lgkm.put(fields->lgkm.most()));
+    std::memcpy(at, &value, sizeof value);
+    changed = true;
   }
-  return before;
+  return changed;
 }
 
 /// Drops the last instruction; branches to the end go to the new one.
@@ -114,12 +150,15 @@ bool isLastIdle(const Fragment &fragment, const isa::Target &target) {
   if (code.empty())
     return false;
   const Instr &last = code.back();
+  // Nothing may become a branch that the target cannot do.
+  constexpr uint64_t kForbidden = 0x3f;
+  if (target.seamHazards & isa::setOf({isa::SeamHazard::Offset3f}))
+    for (const Instr &instr : code)
+      if (instr.target() == last.end() && (last.address() - instr.end()) / 4 == kForbidden)
+        return false;
   if (last.opcode() == Opcode::S_BRANCH)
     return last.target() == last.end();
-  if (last.opcode() != Opcode::S_WAITCNT)
-    return false;
-  const InFlight before = inFlight(fragment.code, target)[code.size() - 1];
-  return !before.vectorLoads && !before.scalarLoads;
+  return waitsForMemory(last) && !inFlight(fragment.code, target)[code.size() - 1].loads();
 }
 
 /// AMDGPUUsage, "Trap Handler ABI": llvm.trap, which stops the kernel with an error, as asserts do.
@@ -132,8 +171,10 @@ int64_t trapNumber(const Instr &instr) {
   return -1;
 }
 
+bool isIndexed(const Instr &instr) { return instr.is(Property::Indexed) || instr.is(Property::IndexMode); }
+
 /// Why a fragment cannot have this instruction; null when it can.
-const char *refusal(const Instr &instr) {
+const char *refusal(const Fragment &fragment, const Instr &instr) {
   if (instr.is(Property::EndProgram) || (instr.opcode() == Opcode::S_TRAP && trapNumber(instr) != kTrapOfAsserts))
     return "would end the wave";
   if (instr.is(Property::Call) || instr.is(Property::IndirectBranch))
@@ -142,14 +183,16 @@ const char *refusal(const Instr &instr) {
     return "waits at a barrier of the workgroup";
   if (instr.opcode() == Opcode::S_GETPC_B64)
     return "needs to know where its code is";
-  if (instr.memorySpace() == MemorySpace::Scratch)
-    return "needs a stack, which hooks do not have";
+  if (instr.memorySpace() == MemorySpace::Scratch && !fragment.frameBytes)
+    return "accesses private memory that is not its own";
   if (instr.is(Property::Export))
     return "exports";
-  if (instr.is(Property::Indexed) || instr.is(Property::IndexMode))
-    return "indexes an array in registers by a variable"; // registers are renamed one by one
+  if (isIndexed(instr))
+    return "indexes a vector by a variable"; // registers are renamed one by one
   if (instr.is(Property::SkipMode))
     return "changes what instructions do";
+  if (instr.is(Property::Dual))
+    return "has two operations in one instruction, whose registers cannot be renamed one by one";
   return nullptr;
 }
 
@@ -161,7 +204,7 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
       scalarResults.insert(port.regs);
   bool sideEffects = !scalarResults.empty();
   for (const Instr &instr : code) {
-    if (const char *reason = refusal(instr))
+    if (const char *reason = refusal(fragment, instr))
       return makeError("hook {} {}", fragment.hook, reason);
     for (const RegRange range : instr.reads()) {
       fragment.reads.insert(range);
@@ -205,10 +248,10 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
       fragment.vgprs = n + 1;
 
   const InFlight left = inFlight(fragment.code, target).back();
-  if (left.vectorLoads || left.scalarLoads)
+  if (left.loads())
     return makeError("hook {} leaves a load in flight", fragment.hook);
   fragment.pendingVector = left.vectorStores;
-  fragment.pendingScalar = left.scalarStores;
+  fragment.pendingScalar = left.scalarStores || left.ldsStores;
   return {};
 }
 
@@ -246,13 +289,23 @@ Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned wav
     return {};
   };
   LUTHIER_TRY(decode());
+  if (waitForAllOfLds(fragment, target))
+    LUTHIER_TRY(decode());
   while (isLastIdle(fragment, target)) {
     dropLast(fragment);
     LUTHIER_TRY(decode());
   }
   LUTHIER_TRY(checkRelocations(fragment));
+  if (addScalarWaits(fragment, target))
+    LUTHIER_TRY(decode());
   LUTHIER_TRY(readCode(fragment, target));
   return checkPorts(fragment);
+}
+
+Result<bool> indexesRegisters(const Fragment &fragment, const isa::Target &target, unsigned waveSize) {
+  const auto decoder = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
+  const auto code = LUTHIER_TRY(decoder->decode(fragment.bytes, 0));
+  return std::ranges::any_of(code.instrs(), isIndexed);
 }
 
 } // namespace luthier::hook

@@ -10,4 +10,7 @@ namespace luthier::hook {
 /// is dropped. Code that a fragment cannot have is an error that names the hook.
 Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned waveSize);
 
+/// Whether an instruction names registers by a variable, which no fragment can have.
+Result<bool> indexesRegisters(const Fragment &fragment, const isa::Target &target, unsigned waveSize);
+
 } // namespace luthier::hook

@@ -9,6 +9,41 @@
 
 namespace luthier::hook {
 
+std::string_view scopeOf(Storage storage) {
+  switch (storage) {
+  case Storage::Device:
+    return "in device memory";
+  case Storage::PerLaunch:
+    return "per launch";
+  case Storage::PerWave:
+    return "per wave";
+  case Storage::PerLane:
+    return "per lane";
+  case Storage::Lds:
+    return "in LDS";
+  case Storage::PerWorkgroup:
+    return "per workgroup";
+  case Storage::PerSite:
+    return "per site";
+  }
+  return {};
+}
+
+Result<Hook> conditional(const Hook &predicate, const Hook &hook) {
+  const auto runs = [](const Hook &which) { return which.kind == HookKind::Wave ? "once per wave" : "per lane"; };
+  if (predicate.kind != hook.kind)
+    return makeError("hook {} runs {}, and {}, which decides about it, {}", hook.name, runs(hook), predicate.name,
+                     runs(predicate));
+  if (predicate.result.type != ValueType::Integer || predicate.result.dwords > 2)
+    return makeError("{} decides about hook {}, and must return a bool", predicate.name, hook.name);
+  Hook whole = hook;
+  whole.symbol = kConditionalSymbol;
+  whole.parameters.insert(whole.parameters.begin(), predicate.parameters.begin(), predicate.parameters.end());
+  whole.result = {ValueType::Void, 0};
+  whole.hostTypes.clear();
+  return whole;
+}
+
 Result<std::shared_ptr<const HookModule>> HookModule::load(std::span<const std::byte> bitcode, std::string origin,
                                                            const std::filesystem::path &cache) {
   auto impl = std::make_unique<Impl>();
@@ -29,10 +64,11 @@ Result<std::shared_ptr<const HookModule>> HookModule::load(std::span<const std::
 
 std::shared_ptr<const HookModule> HookModule::make(std::unique_ptr<Impl> impl) {
   for (Variable &variable : impl->variables) {
-    if (variable.storage == Storage::PerLaunch) {
-      impl->perLaunchAlignment = std::max(impl->perLaunchAlignment, variable.alignment);
-      variable.offset = (impl->perLaunchBytes + variable.alignment - 1) / variable.alignment * variable.alignment;
-      impl->perLaunchBytes = variable.offset + variable.size;
+    if (inBlock(variable.storage)) {
+      Block &block = impl->blocks[static_cast<size_t>(variable.storage)];
+      block.alignment = std::max(block.alignment, variable.alignment);
+      variable.offset = (block.bytes + variable.alignment - 1) / variable.alignment * variable.alignment;
+      block.bytes = variable.offset + variable.size;
     }
     impl->variableOfSymbol[variable.symbol] = static_cast<uint32_t>(&variable - impl->variables.data());
   }
@@ -45,8 +81,9 @@ HookModule::~HookModule() = default;
 const std::string &HookModule::origin() const { return impl_->origin; }
 std::span<const Hook> HookModule::hooks() const { return impl_->hooks; }
 std::span<const Variable> HookModule::variables() const { return impl_->variables; }
-uint64_t HookModule::perLaunchBytes() const { return impl_->perLaunchBytes; }
-uint64_t HookModule::perLaunchAlignment() const { return impl_->perLaunchAlignment; }
+const HookModule::Block &HookModule::block(Storage storage) const {
+  return impl_->blocks[static_cast<size_t>(storage)];
+}
 
 const Hook *HookModule::findHook(std::string_view name) const {
   const auto it = std::ranges::find_if(impl_->hooks, [&](const Hook &h) { return h.name == name || h.symbol == name; });

@@ -25,7 +25,7 @@ enum class HookKind : uint8_t {
   Wave, ///< runs once per wave, even when no lane is active
 };
 
-enum class ValueType : uint8_t { Void, Integer, Float, Pointer };
+enum class ValueType : uint8_t { Void, Integer, Float, Pointer, Structure };
 
 struct HookParameter {
   ValueType type = ValueType::Integer;
@@ -43,11 +43,28 @@ struct Hook {
   std::vector<std::string> hostTypes;
 };
 
+/// A hook that runs only where a predicate holds, which is a hook of the same kind that returns a number: its
+/// parameters are the predicate's and then the hook's; it returns nothing.
+Result<Hook> conditional(const Hook &predicate, const Hook &hook);
+
 enum class Storage : uint8_t {
-  Device,    ///< one copy in device memory
-  PerLaunch, ///< one copy per launch, in a block of memory whose address the kernel is given
-  PerWave,   ///< in reserved registers, zero when a wave starts
+  Device,       ///< one copy in device memory
+  PerLaunch,    ///< one copy per launch, in a block of memory whose address the kernel is given
+  PerWave,      ///< in reserved scalar registers, zero when a wave starts
+  PerLane,      ///< in reserved vector registers, zero when a wave starts
+  Lds,          ///< one copy per workgroup, in a block of LDS, zero when a workgroup starts
+  PerWorkgroup, ///< one copy per workgroup, in a block of memory as PerLaunch, zero when a workgroup starts
+  PerSite,      ///< in device memory, one copy for each place where a hook that uses it is inserted
 };
+inline constexpr unsigned kStorages = 7;
+/// Kept in registers: no address, no initial contents.
+constexpr bool inRegisters(Storage storage) { return storage == Storage::PerWave || storage == Storage::PerLane; }
+/// A module's variables of this kind lie in one block, at Variable::offset.
+constexpr bool inBlock(Storage storage) {
+  return storage == Storage::PerLaunch || storage == Storage::Lds || storage == Storage::PerWorkgroup;
+}
+/// "per wave", for messages.
+std::string_view scopeOf(Storage storage);
 
 struct Variable {
   std::string name;
@@ -56,8 +73,13 @@ struct Variable {
   Storage storage = Storage::Device;
   uint64_t size = 0;
   uint64_t alignment = 1;
-  uint64_t offset = 0;             ///< PerLaunch: in the block
+  uint64_t offset = 0;             ///< in its block, if there is one
   std::vector<std::byte> contents; ///< initial ones; empty: zeros
+
+  /// Whether code refers to it by address, which is known before the kernel is launched.
+  bool hasAddress() const { return storage == Storage::Device || storage == Storage::PerSite; }
+  /// PerSite: from one copy to the next.
+  uint64_t stride() const { return (size + alignment - 1) / alignment * alignment; }
 };
 
 class HookModule {
@@ -72,9 +94,14 @@ public:
   std::span<const Variable> variables() const;
   const Hook *findHook(std::string_view name) const; ///< by name or symbol; null when there is none
   const Variable *findVariable(std::string_view name) const;
-  /// Bytes of the block of PerLaunch variables and its alignment.
-  uint64_t perLaunchBytes() const;
-  uint64_t perLaunchAlignment() const;
+  /// The block of all variables of a kind (inBlock).
+  struct Block {
+    uint64_t bytes = 0, alignment = 1;
+    uint64_t stride() const { return (bytes + alignment - 1) / alignment * alignment; } ///< of one behind the other
+  };
+  const Block &block(Storage storage) const;
+  uint64_t perLaunchBytes() const { return block(Storage::PerLaunch).bytes; }
+  uint64_t perLaunchAlignment() const { return block(Storage::PerLaunch).alignment; }
 
   /// For the compiler of fragments (hook/module_impl.h).
   struct Impl;

@@ -4,7 +4,7 @@ namespace luthier::hsa {
 
 namespace {
 
-constexpr ApiId kInfo = ApiId::hsa_agent_get_info;
+constexpr ApiId kAgentInfo = ApiId::hsa_agent_get_info;
 constexpr size_t kNameSize = 64; // of every name that ROCr fills in
 
 constexpr hsa_agent_info_t amd(hsa_amd_agent_info_t attribute) { return static_cast<hsa_agent_info_t>(attribute); }
@@ -23,27 +23,31 @@ Result<std::vector<Agent>> Agent::all() { return collect<Agent, ApiId::hsa_itera
 Result<std::vector<Agent>> Agent::gpus() { return agentsOfType(HSA_DEVICE_TYPE_GPU); }
 Result<std::vector<Agent>> Agent::cpus() { return agentsOfType(HSA_DEVICE_TYPE_CPU); }
 
-Result<std::string> Agent::name() const { return infoText<kInfo, kNameSize>(HSA_AGENT_INFO_NAME); }
-Result<std::string> Agent::vendor() const { return infoText<kInfo, kNameSize>(HSA_AGENT_INFO_VENDOR_NAME); }
-Result<hsa_device_type_t> Agent::deviceType() const { return info<kInfo, hsa_device_type_t>(HSA_AGENT_INFO_DEVICE); }
+Result<std::string> Agent::name() const { return infoText<kAgentInfo, kNameSize>(HSA_AGENT_INFO_NAME); }
+Result<std::string> Agent::vendor() const { return infoText<kAgentInfo, kNameSize>(HSA_AGENT_INFO_VENDOR_NAME); }
+Result<hsa_device_type_t> Agent::deviceType() const {
+  return info<kAgentInfo, hsa_device_type_t>(HSA_AGENT_INFO_DEVICE);
+}
 Result<bool> Agent::isGpu() const { return LUTHIER_TRY(deviceType()) == HSA_DEVICE_TYPE_GPU; }
-Result<hsa_profile_t> Agent::profile() const { return info<kInfo, hsa_profile_t>(HSA_AGENT_INFO_PROFILE); }
-Result<uint32_t> Agent::node() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_NODE); }
-Result<uint32_t> Agent::waveSize() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_WAVEFRONT_SIZE); }
+Result<hsa_profile_t> Agent::profile() const { return info<kAgentInfo, hsa_profile_t>(HSA_AGENT_INFO_PROFILE); }
+Result<uint32_t> Agent::node() const { return info<kAgentInfo, uint32_t>(HSA_AGENT_INFO_NODE); }
+Result<uint32_t> Agent::waveSize() const { return info<kAgentInfo, uint32_t>(HSA_AGENT_INFO_WAVEFRONT_SIZE); }
 Result<uint32_t> Agent::computeUnits() const {
-  return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
+  return info<kAgentInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_COMPUTE_UNIT_COUNT));
 }
 Result<uint32_t> Agent::simdsPerComputeUnit() const {
-  return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU));
+  return info<kAgentInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_NUM_SIMDS_PER_CU));
 }
 Result<uint32_t> Agent::maxWavesPerComputeUnit() const {
-  return info<kInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU));
+  return info<kAgentInfo, uint32_t>(amd(HSA_AMD_AGENT_INFO_MAX_WAVES_PER_CU));
 }
-Result<uint32_t> Agent::maxWorkgroupSize() const { return info<kInfo, uint32_t>(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE); }
+Result<uint32_t> Agent::maxWorkgroupSize() const {
+  return info<kAgentInfo, uint32_t>(HSA_AGENT_INFO_WORKGROUP_MAX_SIZE);
+}
 Result<std::array<uint16_t, 3>> Agent::maxWorkgroup() const {
-  return info<kInfo, std::array<uint16_t, 3>>(HSA_AGENT_INFO_WORKGROUP_MAX_DIM);
+  return info<kAgentInfo, std::array<uint16_t, 3>>(HSA_AGENT_INFO_WORKGROUP_MAX_DIM);
 }
-Result<hsa_dim3_t> Agent::maxGrid() const { return info<kInfo, hsa_dim3_t>(HSA_AGENT_INFO_GRID_MAX_DIM); }
+Result<hsa_dim3_t> Agent::maxGrid() const { return info<kAgentInfo, hsa_dim3_t>(HSA_AGENT_INFO_GRID_MAX_DIM); }
 
 Result<std::vector<Isa>> Agent::isas() const { return each<Isa, ApiId::hsa_agent_iterate_isas>(); }
 

@@ -67,7 +67,8 @@ void CallbackWaits::noteRead(uint64_t source, int64_t value) {
     works_.releaseAll();
 }
 
-/// `wait(timeout)` until `done(what it returned)`; a part of the timeout at a time.
+/// `wait(timeout)` until `done(what it returned)`; a part of the timeout at a time. HIP 7 waits in a loop with a short
+/// timeout, so that a wait in vain looks whatever its timeout was.
 template <class Wait, class Done> auto CallbackWaits::waitAndLook(uint64_t timeout, Wait wait, Done done) {
   const uint64_t most = ticksPerLook();
   for (;;) {
@@ -75,9 +76,11 @@ template <class Wait, class Done> auto CallbackWaits::waitAndLook(uint64_t timeo
     const auto result = wait(part);
     if (timeout != UINT64_MAX)
       timeout -= part;
-    if (timeout == 0 || done(result))
+    if (done(result))
       return result;
     works_.releaseStalled();
+    if (timeout == 0)
+      return result;
   }
 }
 

@@ -5,7 +5,7 @@
 namespace luthier::hsa {
 
 namespace {
-constexpr ApiId kInfo = ApiId::hsa_executable_get_info;
+constexpr ApiId kExecutableInfo = ApiId::hsa_executable_get_info;
 
 void *pointer(uint64_t address) { return reinterpret_cast<void *>(address); }
 } // namespace
@@ -83,7 +83,9 @@ Result<bool> Executable::validate() const {
   return problem == 0;
 }
 
-Result<hsa_profile_t> Executable::profile() const { return info<kInfo, hsa_profile_t>(HSA_EXECUTABLE_INFO_PROFILE); }
+Result<hsa_profile_t> Executable::profile() const {
+  return info<kExecutableInfo, hsa_profile_t>(HSA_EXECUTABLE_INFO_PROFILE);
+}
 
 Result<std::vector<LoadedCodeObject>> Executable::loadedCodeObjects() const {
   return each<LoadedCodeObject, ApiId::hsa_ven_amd_loader_executable_iterate_loaded_code_objects>();

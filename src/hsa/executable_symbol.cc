@@ -8,7 +8,7 @@ namespace luthier::hsa {
 
 namespace {
 
-constexpr ApiId kInfo = ApiId::hsa_executable_symbol_get_info;
+constexpr ApiId kSymbolInfo = ApiId::hsa_executable_symbol_get_info;
 constexpr std::string_view kDescriptorSuffix = ".kd";
 
 } // namespace
@@ -28,8 +28,8 @@ std::string_view toString(ExecutableSymbol::Kind kind) {
 template <class T> Result<T> ExecutableSymbol::ask(unsigned attribute) const {
   LUTHIER_TRY(check("asking"));
   T value{};
-  LUTHIER_TRY(
-      callReplaced<kInfo>(raw_, static_cast<hsa_executable_symbol_info_t>(attribute), static_cast<void *>(&value)));
+  LUTHIER_TRY(callReplaced<kSymbolInfo>(raw_, static_cast<hsa_executable_symbol_info_t>(attribute),
+                                        static_cast<void *>(&value)));
   return value;
 }
 
@@ -62,7 +62,7 @@ Result<ExecutableSymbol::Kind> ExecutableSymbol::kind() const {
 Result<std::string> ExecutableSymbol::name() const {
   const auto length = LUTHIER_TRY(ask<uint32_t>(HSA_EXECUTABLE_SYMBOL_INFO_NAME_LENGTH));
   std::string text(length, '\0');
-  LUTHIER_TRY(callReplaced<kInfo>(raw_, HSA_EXECUTABLE_SYMBOL_INFO_NAME, static_cast<void *>(text.data())));
+  LUTHIER_TRY(callReplaced<kSymbolInfo>(raw_, HSA_EXECUTABLE_SYMBOL_INFO_NAME, static_cast<void *>(text.data())));
   return text;
 }
 
@@ -136,7 +136,7 @@ Result<std::vector<ExecutableSymbol>> ExecutableSymbol::callees() const {
   std::vector<hsa_executable_symbol_t> handles(count);
   if (count == 0)
     return std::vector<ExecutableSymbol>();
-  LUTHIER_TRY(callReplaced<kInfo>(
+  LUTHIER_TRY(callReplaced<kSymbolInfo>(
       raw_, static_cast<hsa_executable_symbol_info_t>(LUTHIER_EXECUTABLE_SYMBOL_INFO_KERNEL_CALLEES),
       static_cast<void *>(handles.data())));
   return std::vector<ExecutableSymbol>(handles.begin(), handles.end());

@@ -78,6 +78,10 @@ void HeldWorks::noteBlockingCallbacks(bool on) {
 }
 
 void HeldWorks::releaseStalled() {
+  const auto now = Clock::now();
+  if (now < nextLook_.load(std::memory_order_relaxed))
+    return;
+  nextLook_.store(now + patience_.short_ / 4, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   lookForStalled();
 }

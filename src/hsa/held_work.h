@@ -87,6 +87,7 @@ public:
   void noteBlockingCallbacks(bool on);
   bool mayBlock() const { return mayBlock_.load(std::memory_order_relaxed); }
   /// For a thread that waits outside of callbacks: releases what is held up by threads that have all come to a stop.
+  /// Cheap when called often.
   void releaseStalled();
 
   /// Called, instead of a message to the user, when something is released for the first time, on the thread that waits.
@@ -98,6 +99,7 @@ private:
   void lookForStalled();
 
   std::function<void()> tell_;
+  std::atomic<Clock::time_point> nextLook_ = Clock::time_point();
   std::mutex mutex_; ///< guards what follows
   std::condition_variable changed_;
   std::thread watcher_;

@@ -3,10 +3,10 @@
 namespace luthier::hsa {
 
 namespace {
-constexpr ApiId kInfo = ApiId::hsa_isa_get_info_alt;
+constexpr ApiId kIsaInfo = ApiId::hsa_isa_get_info_alt;
 } // namespace
 
-Result<std::string> Isa::name() const { return infoText<kInfo>(HSA_ISA_INFO_NAME_LENGTH, HSA_ISA_INFO_NAME); }
+Result<std::string> Isa::name() const { return infoText<kIsaInfo>(HSA_ISA_INFO_NAME_LENGTH, HSA_ISA_INFO_NAME); }
 
 Result<std::string> Isa::targetId() const {
   const std::string full = LUTHIER_TRY(name());
@@ -29,12 +29,12 @@ Result<const luthier::isa::Target *> Isa::target() const {
   return target;
 }
 
-Result<uint32_t> Isa::maxWorkgroupSize() const { return info<kInfo, uint32_t>(HSA_ISA_INFO_WORKGROUP_MAX_SIZE); }
+Result<uint32_t> Isa::maxWorkgroupSize() const { return info<kIsaInfo, uint32_t>(HSA_ISA_INFO_WORKGROUP_MAX_SIZE); }
 
 Result<std::array<uint16_t, 3>> Isa::maxWorkgroup() const {
-  return info<kInfo, std::array<uint16_t, 3>>(HSA_ISA_INFO_WORKGROUP_MAX_DIM);
+  return info<kIsaInfo, std::array<uint16_t, 3>>(HSA_ISA_INFO_WORKGROUP_MAX_DIM);
 }
 
-Result<hsa_dim3_t> Isa::maxGrid() const { return info<kInfo, hsa_dim3_t>(HSA_ISA_INFO_GRID_MAX_DIM); }
+Result<hsa_dim3_t> Isa::maxGrid() const { return info<kIsaInfo, hsa_dim3_t>(HSA_ISA_INFO_GRID_MAX_DIM); }
 
 } // namespace luthier::hsa

@@ -9,7 +9,7 @@ namespace luthier::hsa {
 
 namespace {
 
-constexpr ApiId kInfo = ApiId::hsa_ven_amd_loader_loaded_code_object_get_info;
+constexpr ApiId kCodeObjectInfo = ApiId::hsa_ven_amd_loader_loaded_code_object_get_info;
 
 bool isElf(std::span<const std::byte> bytes) {
   return bytes.size() >= 4 && std::memcmp(bytes.data(),
@@ -32,24 +32,24 @@ Result<LoadedCodeObject> LoadedCodeObject::containing(uint64_t address) {
 
 Result<Executable> LoadedCodeObject::executable() const {
   return Executable(
-      LUTHIER_TRY((info<kInfo, hsa_executable_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE))));
+      LUTHIER_TRY((info<kCodeObjectInfo, hsa_executable_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_EXECUTABLE))));
 }
 
 Result<hsa_ven_amd_loader_loaded_code_object_kind_t> LoadedCodeObject::kind() const {
   return static_cast<hsa_ven_amd_loader_loaded_code_object_kind_t>(
-      LUTHIER_TRY((info<kInfo, uint32_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND))));
+      LUTHIER_TRY((info<kCodeObjectInfo, uint32_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_KIND))));
 }
 
 Result<Agent> LoadedCodeObject::agent() const {
-  return Agent(LUTHIER_TRY((info<kInfo, hsa_agent_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT))));
+  return Agent(LUTHIER_TRY((info<kCodeObjectInfo, hsa_agent_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_AGENT))));
 }
 
 Result<uint64_t> LoadedCodeObject::loadBase() const {
-  return info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
+  return info<kCodeObjectInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_BASE);
 }
 
 Result<uint64_t> LoadedCodeObject::loadSize() const {
-  return info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
+  return info<kCodeObjectInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_LOAD_SIZE);
 }
 
 Result<std::vector<std::byte>> LoadedCodeObject::readLoaded(uint64_t offset, size_t size) const {
@@ -63,20 +63,20 @@ Result<std::vector<std::byte>> LoadedCodeObject::readLoaded(uint64_t offset, siz
 }
 
 Result<std::string> LoadedCodeObject::uri() const {
-  return infoText<kInfo>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH,
-                         HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI);
+  return infoText<kCodeObjectInfo>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI_LENGTH,
+                                   HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_URI);
 }
 
 Result<hsa_ven_amd_loader_code_object_storage_type_t> LoadedCodeObject::storageType() const {
-  return static_cast<hsa_ven_amd_loader_code_object_storage_type_t>(
-      LUTHIER_TRY((info<kInfo, uint32_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE))));
+  return static_cast<hsa_ven_amd_loader_code_object_storage_type_t>(LUTHIER_TRY(
+      (info<kCodeObjectInfo, uint32_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_TYPE))));
 }
 
 Result<std::span<const std::byte>> LoadedCodeObject::storageMemory() const {
-  const auto base =
-      LUTHIER_TRY((info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE)));
-  const auto size =
-      LUTHIER_TRY((info<kInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE)));
+  const auto base = LUTHIER_TRY(
+      (info<kCodeObjectInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_BASE)));
+  const auto size = LUTHIER_TRY(
+      (info<kCodeObjectInfo, uint64_t>(HSA_VEN_AMD_LOADER_LOADED_CODE_OBJECT_INFO_CODE_OBJECT_STORAGE_MEMORY_SIZE)));
   return std::span(reinterpret_cast<const std::byte *>(base), size);
 }
 

@@ -5,7 +5,7 @@
 namespace luthier::hsa {
 
 namespace {
-constexpr ApiId kInfo = ApiId::hsa_amd_memory_pool_get_info;
+constexpr ApiId kPoolInfo = ApiId::hsa_amd_memory_pool_get_info;
 }
 
 PoolMemory &PoolMemory::operator=(PoolMemory &&other) noexcept {
@@ -31,24 +31,24 @@ void *PoolMemory::release() {
 Result<void> PoolMemory::free() { return data_ ? MemoryPool::free(release()) : Result<void>(); }
 
 Result<hsa_amd_segment_t> MemoryPool::segment() const {
-  return info<kInfo, hsa_amd_segment_t>(HSA_AMD_MEMORY_POOL_INFO_SEGMENT);
+  return info<kPoolInfo, hsa_amd_segment_t>(HSA_AMD_MEMORY_POOL_INFO_SEGMENT);
 }
 
 Result<uint32_t> MemoryPool::globalFlags() const {
   if (LUTHIER_TRY(segment()) != HSA_AMD_SEGMENT_GLOBAL)
     return 0u;
-  return info<kInfo, uint32_t>(HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
+  return info<kPoolInfo, uint32_t>(HSA_AMD_MEMORY_POOL_INFO_GLOBAL_FLAGS);
 }
 
-Result<size_t> MemoryPool::size() const { return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_SIZE); }
+Result<size_t> MemoryPool::size() const { return info<kPoolInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_SIZE); }
 Result<bool> MemoryPool::allocatable() const {
-  return info<kInfo, bool>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED);
+  return info<kPoolInfo, bool>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALLOWED);
 }
 Result<size_t> MemoryPool::granule() const {
-  return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE);
+  return info<kPoolInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_GRANULE);
 }
 Result<size_t> MemoryPool::alignment() const {
-  return info<kInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT);
+  return info<kPoolInfo, size_t>(HSA_AMD_MEMORY_POOL_INFO_RUNTIME_ALLOC_ALIGNMENT);
 }
 Result<PoolMemory> MemoryPool::allocate(size_t bytes) const {
   void *memory = nullptr;

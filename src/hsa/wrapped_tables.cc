@@ -11,7 +11,7 @@ namespace luthier::hsa {
 namespace {
 
 /// 1: ROCr 5, 2: 6.0, 3: since 6.1. Each has the tables of the one before it in the same places.
-constexpr uint32_t kGreatestMajor = 3;
+constexpr uint32_t kGreatestApiMajor = 3;
 
 /// Other threads may be calling through the table.
 void *load(void *&entry) { return __atomic_load_n(&entry, __ATOMIC_ACQUIRE); }
@@ -22,9 +22,9 @@ void store(void *&entry, void *function) { __atomic_store_n(&entry, function, __
 Result<void> WrappedTables::install(HsaApiTable *table) {
   if (!table || !table->core_ || !table->amd_ext_)
     return makeError("ROCr's table of functions is missing");
-  if (table->version.major_id < 1 || table->version.major_id > kGreatestMajor)
+  if (table->version.major_id < 1 || table->version.major_id > kGreatestApiMajor)
     return makeError("ROCr's table of functions has version {}, this build knows 1 to {}", table->version.major_id,
-                     kGreatestMajor);
+                     kGreatestApiMajor);
   std::vector<Live> entries;
   const auto add = [&](ApiTable which, ApiTableVersion &version) -> Result<void> {
     auto *entry = reinterpret_cast<void **>(&version + 1);

@@ -138,7 +138,7 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
   if (from.isReg()) {
     const RegisterRow &reg = kRegisterRows[from.getReg()];
     operand.kind = OperandKind::Register;
-    operand.regs = {static_cast<Reg>(reg.first), reg.count};
+    operand.regs = registerOperand(reg, form.half).regs;
     operand.value = reg.code;
     return operand;
   }
@@ -154,14 +154,14 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
     break;
   case OperandShape::Constant:
     operand.kind = OperandKind::Literal;
-    operand.value &= 0xffffffff;
+    operand.value = row.literal == LiteralField::Dual ? wordAt(out.bytes_ + out.size_ - 4) : operand.value & 0xffffffff;
     break;
   case OperandShape::Number:
     operand.kind = OperandKind::Immediate;
     if (form.role == Role::BranchTarget)
       operand.value = signExtended(operand.value, 16);
     else if (form.role == Role::Offset && hasFlatOffset(row.space))
-      operand.value = flatOffset(row.space, target.flatOffsetBits, operand.value);
+      operand.value = flatOffset(target, row.space, operand.value);
     break;
   case OperandShape::Modifier:
     operand.kind = OperandKind::Modifier;
@@ -172,24 +172,35 @@ Operand Decoder::Impl::operandOf(const OperandForm &form, const Form &row, const
 
 /// s_getreg and s_setreg: only some hardware registers are kept track of.
 void Decoder::Impl::hardwareRegister(const Form &row, int64_t value, Uses &reads, Uses &writes) const {
-  enum : unsigned { kMode = 1, kStatus = 2, kFlatScratchLo = 20, kFlatScratchHi = 21 };
-  const unsigned id = value & 0x3f;
+  const HardwareRegister reg = (*target.hardwareRegisters)[value & 0x3f];
   const bool whole = (value >> 6 & 0x3ff) == 31 << 5;
-  const auto use = [&](Reg reg) {
+  const auto use = [&](Reg part) {
     if ((row.flags & kReadsHardware) || !whole)
-      reads.add({reg, 1});
+      reads.add({part, 1});
     if (row.flags & kWritesHardware)
-      writes.add({reg, 1});
+      writes.add({part, 1});
   };
-  if (id == kMode)
+  switch (reg) {
+  case HardwareRegister::Mode:
     use(Reg::Mode);
-  if (id == kStatus) { // has SCC, VCCZ and EXECZ
+    break;
+  case HardwareRegister::Status: // has VCCZ and EXECZ, and SCC where that has no other place
     use(Reg::Scc);
-    reads.add({Reg::VccLo, 2});
-    reads.add({Reg::ExecLo, 2});
+    reads.add({Reg::VccLo, static_cast<uint16_t>(waveSize / 32)});
+    reads.add({Reg::ExecLo, static_cast<uint16_t>(waveSize / 32)});
+    break;
+  case HardwareRegister::StatePrivate:
+    use(Reg::Scc);
+    break;
+  case HardwareRegister::FlatScratchLo:
+    use(Reg::FlatScratchLo);
+    break;
+  case HardwareRegister::FlatScratchHi:
+    use(Reg::FlatScratchHi);
+    break;
+  default:
+    break;
   }
-  if (!target.scalarFlatScratch && (id == kFlatScratchLo || id == kFlatScratchHi))
-    use(id == kFlatScratchLo ? Reg::FlatScratchLo : Reg::FlatScratchHi);
 }
 
 void Decoder::Impl::fill(InstrSequence &sequence, Instr &out, const Form &row, bool indexedVectors) {

@@ -28,6 +28,38 @@ int64_t inlineFloat(uint64_t value) {
   return std::ranges::find(kInverseTwoPi, value) != std::end(kInverseTwoPi) ? src::kFloatLast : 0;
 }
 
+constexpr uint8_t kHighResult = 8; ///< in EncodedInstr::opSel
+
+uint8_t highHalf(Role role) {
+  switch (role) {
+  case Role::Destination:
+    return kHighResult;
+  case Role::Source0:
+  case Role::Source1:
+  case Role::Source2:
+    return static_cast<uint8_t>(1u << (static_cast<unsigned>(role) - static_cast<unsigned>(Role::Source0)));
+  default:
+    return 0;
+  }
+}
+
+/// What OPX and OPY of VOPD stand for.
+Opcode dualOpcode(const Target &target, unsigned number) {
+  static constexpr Opcode kOpcodes[] = {
+      Opcode::V_FMAC_F32, Opcode::V_FMAAK_F32,  Opcode::V_FMAMK_F32,        Opcode::V_MUL_F32, Opcode::V_ADD_F32,
+      Opcode::V_SUB_F32,  Opcode::V_SUBREV_F32, Opcode::V_MUL_DX9_ZERO_F32, Opcode::V_MOV_B32, Opcode::V_CNDMASK_B32,
+      Opcode::V_MAX_F32,  Opcode::V_MIN_F32,    Opcode::V_DOT2ACC_F32_F16,  Opcode::V_NOP,     Opcode::V_NOP,
+      Opcode::V_NOP,      Opcode::V_ADD_NC_U32, Opcode::V_LSHLREV_B32,      Opcode::V_AND_B32,
+  };
+  if (number >= std::size(kOpcodes))
+    return Opcode::V_NOP;
+  if (target.encoding >= EncodingFamily::Gfx12 && kOpcodes[number] == Opcode::V_MAX_F32)
+    return Opcode::V_MAX_NUM_F32;
+  if (target.encoding >= EncodingFamily::Gfx12 && kOpcodes[number] == Opcode::V_MIN_F32)
+    return Opcode::V_MIN_NUM_F32;
+  return kOpcodes[number];
+}
+
 /// False for a value that no constant has.
 bool setConstant(EncodedOperand &out, const Form &form, const uint8_t *bytes, unsigned size, int64_t value) {
   if (size > 4 && isLiteral(form.literal, out.role, bytes)) {
@@ -66,7 +98,8 @@ bool decodeEncoded(const LlvmMc &mc, const Target &target, std::span<const uint8
                    EncodedInstr &out) {
   llvm::MCInst inst;
   uint64_t size = 0;
-  if (!mc.decode(bytes, address, inst, size))
+  bool highResult = false;
+  if (!mc.decode(bytes, address, inst, size, &highResult))
     return false;
   const Form &form = formOf(inst.getOpcode());
   if (!form.size)
@@ -80,6 +113,12 @@ bool decodeEncoded(const LlvmMc &mc, const Target &target, std::span<const uint8
   out.count = 0;
   // Of op_sel, LLVM has what assembly can say, which is less than there is.
   out.opSel = form.flags & kOpSelField ? wordAt(bytes.data()) >> 11 & 0xf : 0;
+  if (highResult)
+    out.opSel |= kHighResult;
+  if (form.literal == LiteralField::Dual) {
+    out.first = dualOpcode(target, field(wordAt(bytes.data()), 22, 4));
+    out.second = dualOpcode(target, field(wordAt(bytes.data()), 17, 5));
+  }
   for (const OperandForm &operand : operandsOf(form)) {
     if (operand.index >= inst.getNumOperands() || out.count == EncodedInstr::kMost)
       continue;
@@ -89,19 +128,24 @@ bool decodeEncoded(const LlvmMc &mc, const Target &target, std::span<const uint8
     if (from.isReg()) {
       const RegisterRow &reg = kRegisterRows[from.getReg()];
       to.kind = reg.code && !reg.count ? SourceKind::Computed : SourceKind::Register;
-      to.regs = {static_cast<Reg>(reg.first), reg.count};
+      const RegisterOperand found = registerOperand(reg, operand.half);
+      to.regs = found.regs;
+      if (found.high && !(form.flags & kOpSelField))
+        out.opSel |= highHalf(operand.role);
       to.value = reg.code;
     } else if (operand.shape == OperandShape::Value) {
       if (!setConstant(to, form, bytes.data(), out.size, to.value))
         return false;
     } else if (operand.shape == OperandShape::Constant) {
       to.kind = SourceKind::Literal;
-      to.value &= 0xffffffff;
+      to.value = form.literal == LiteralField::Dual ? wordAt(bytes.data() + 8) : to.value & 0xffffffff;
     } else if (operand.role == Role::BranchTarget || operand.role == Role::Immediate ||
                operand.role == Role::HardwareRegister) {
       to.value = signExtended(to.value, 16);
     } else if (operand.role == Role::Offset && hasFlatOffset(form.space)) {
-      to.value = flatOffset(form.space, target.flatOffsetBits, to.value);
+      to.value = flatOffset(target, form.space, to.value);
+    } else if (operand.role == Role::FetchInactive) {
+      to.value = to.value == 1 || to.value == src::kDpp8Inactive; // DPP8 has the number of its source
     } else if (operand.role == Role::Gds) {
       to.value |= gdsBit(target, bytes.data());
     } else if (operand.role >= Role::Source0Modifiers && operand.role <= Role::Source2Modifiers) {

@@ -45,10 +45,12 @@ struct EncodedInstr {
   static constexpr unsigned kMost = 24;
 
   Opcode opcode;
-  uint8_t size; ///< in bytes, with a literal
+  Opcode first, second; ///< what the halves of a VOPD do, by their names without it
+  uint8_t size;         ///< in bytes, with a literal
   MemorySpace space;
   uint8_t count;
-  uint8_t opSel; ///< VOP3's op_sel, a bit per source: its high half; bit 3: the result's
+  /// VOP3's op_sel, and what short encodings have in its place: a bit per source, its high half; bit 3: the result's.
+  uint8_t opSel;
   uint32_t properties;
   uint32_t flags; ///< FormFlag
   const Form *form;

@@ -56,7 +56,11 @@ enum class Role : uint8_t {
   Cbsz,
   Abid,
   Blgp,
-  IndexModes, ///< of s_set_gpr_idx_on
+  IndexModes,   ///< of s_set_gpr_idx_on
+  DestinationY, ///< of a VOPD's second half, and its sources; those of the first half are as without one
+  Source0Y,
+  Source1Y,
+  Source2Y,
 };
 
 enum class OperandShape : uint8_t {
@@ -72,6 +76,8 @@ struct OperandForm {
   OperandShape shape;
   bool written;
   bool read;
+  /// 16 bits in a short encoding of gfx11 and later: VGPRs from 128 on stand for high halves of those from 0 on.
+  bool half = false;
 
   bool operator==(const OperandForm &) const = default;
 };
@@ -82,7 +88,7 @@ enum class LiteralField : uint8_t {
   Scalar, ///< SSRC0 and SSRC1, eight bits each from bit 0 on
   Vop,    ///< SRC0, nine bits
   Vop3,   ///< three fields of nine bits in the second dword
-  Dual,   ///< both halves of a VOPD may use it
+  Dual,   ///< SRC0 of both halves of a VOPD, nine bits of each dword
 };
 
 /// What must be looked at in an instruction of this form, beyond its operands.
@@ -106,7 +112,7 @@ enum FormFlag : uint32_t {
   kIndexOn = 1u << 16,     ///< switches indexing of VGPRs on
   kIndexOff = 1u << 17,    ///< and off
   kDppMasks = 1u << 18,    ///< of DPP with 16 lanes to a row; DPP8 has none
-  kTfe = 1u << 19,         ///< loads that may report a fault instead of a value
+  kTfe = 1u << 19,         ///< loads that may leave registers alone: they report a fault, or M0 leaves some out
   kSelectsHalf = 1u << 20, ///< VOP3 with a 16-bit result: bit 14 says which half, even where assembly has no op_sel
   kPacked = 1u << 21,      ///< VOP3P: modifiers are for both halves of a source, op_sel_hi and neg_hi among them
   kOpSelField = 1u << 22,  ///< VOP3 that has op_sel, bits 11 to 14, even where assembly has not
@@ -134,6 +140,7 @@ struct RegisterRow {
   uint16_t first;
   uint8_t count;
   uint8_t code; ///< the source number of one that is computed and not stored (vccz, src_shared_base), else 0
+  bool high;    ///< the upper 16 bits of it
 };
 
 // The tables, by LLVM's numbers of instructions and registers.

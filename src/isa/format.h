@@ -25,12 +25,12 @@ enum class Format : uint8_t {
   Vinterp,
   Ds,
   Flat,
-  Mubuf,
-  Mtbuf,
-  Mimg,
+  Mubuf, ///< gfx12's VBUFFER
+  Mtbuf, ///< VBUFFER too
+  Mimg,  ///< gfx12's VIMAGE and VSAMPLE
   Export,
-  Vopd,      ///< gfx11
-  LdsDirect, ///< gfx11
+  Vopd,      ///< gfx11 and later
+  LdsDirect, ///< gfx11 and later
   Unknown,
 };
 
@@ -38,8 +38,23 @@ enum class Format : uint8_t {
 Format formatOf(EncodingFamily family, uint32_t word);
 inline Format formatOf(const Target &target, uint32_t word) { return formatOf(target.encoding, word); }
 
-/// Whether registers are in the fields of the formats where the manuals of Vega and CDNA have them.
-constexpr bool hasGfx9Fields(const Target &target) { return target.encoding == EncodingFamily::Gfx9; }
+/// Where registers are in the formats: as the manuals of Vega and CDNA have it, or those of RDNA.
+enum class FieldLayout : uint8_t { None, Gfx9, Gfx10, Gfx11, Gfx12 };
+constexpr FieldLayout fieldLayoutOf(const Target &target) {
+  switch (target.encoding) {
+  case EncodingFamily::Gfx8:
+    return FieldLayout::None;
+  case EncodingFamily::Gfx9:
+    return FieldLayout::Gfx9;
+  case EncodingFamily::Gfx10:
+    return FieldLayout::Gfx10;
+  case EncodingFamily::Gfx11:
+    return FieldLayout::Gfx11;
+  case EncodingFamily::Gfx12:
+    return FieldLayout::Gfx12;
+  }
+  return FieldLayout::None;
+}
 
 /// A field of `Width` bits at bit `Low` of a 64-bit instruction (first dword in the low half).
 constexpr uint32_t field(uint64_t bits, unsigned low, unsigned width) {
@@ -58,6 +73,8 @@ inline constexpr uint32_t kM0 = 124;
 inline constexpr uint32_t kExecLo = 126;
 inline constexpr uint32_t kIntZero = 128; ///< 128..192 are 0..64, 193..208 are -1..-16
 inline constexpr uint32_t kIntLast = 208;
+inline constexpr uint32_t kDpp8 = 233;
+inline constexpr uint32_t kDpp8Inactive = 234; ///< reads inactive lanes too
 inline constexpr uint32_t kSharedBase = 235;
 inline constexpr uint32_t kSharedLimit = 236;
 inline constexpr uint32_t kPrivateBase = 237;

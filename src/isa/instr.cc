@@ -16,6 +16,13 @@ std::optional<uint64_t> Instr::target() const {
   return std::nullopt;
 }
 
+namespace {
+
+/// The null register is no part of an address and holds no result.
+RegRange withoutNull(RegRange regs) { return regs.first == Reg::Null ? RegRange{} : regs; }
+
+} // namespace
+
 std::optional<MemoryAccess> Instr::memory() const {
   if (!is(Property::Load) && !is(Property::Store))
     return std::nullopt;
@@ -37,13 +44,13 @@ std::optional<MemoryAccess> Instr::memory() const {
     const auto number = static_cast<int32_t>(operand.value);
     switch (roles[n].role) {
     case Role::Destination:
-      access.result = operand.regs;
+      access.result = withoutNull(operand.regs);
       if (access.atomic && operand.read)
         access.data = operand.regs;
       break;
     case Role::Data:
       if (operand.written)
-        access.result = operand.regs;
+        access.result = withoutNull(operand.regs);
       if (!operand.written || access.atomic)
         access.data = operand.regs;
       break;
@@ -54,10 +61,10 @@ std::optional<MemoryAccess> Instr::memory() const {
       access.vaddr = operand.regs;
       break;
     case Role::ScalarBase:
-      access.saddr = operand.regs;
+      access.saddr = withoutNull(operand.regs);
       break;
     case Role::ScalarOffset:
-      access.soffset = operand.regs;
+      access.soffset = withoutNull(operand.regs);
       if (operand.kind != OperandKind::Register)
         access.soffsetValue = number;
       break;

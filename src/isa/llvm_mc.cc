@@ -1,5 +1,6 @@
 #include "isa/llvm_mc.h"
 
+#include "isa/form.h"
 #include "isa/format.h"
 #include "isa/target.h"
 
@@ -49,6 +50,11 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
     return makeError("LLVM {} has no {}", LLVM_VERSION_STRING, target.name);
   mc->context = std::make_unique<llvm::MCContext>(triple, mc->asmInfo.get(), mc->registers.get(), mc->subtarget.get());
   mc->disassembler.reset(llvmTarget->createMCDisassembler(*mc->subtarget, *mc->context));
+  if (mc->family >= EncodingFamily::Gfx11) {
+    mc->halvesSubtarget.reset(llvmTarget->createMCSubtargetInfo(
+        triple.str(), llvm::StringRef(target.name.data(), target.name.size()), features + ",+real-true16"));
+    mc->halvesDisassembler.reset(llvmTarget->createMCDisassembler(*mc->halvesSubtarget, *mc->context));
+  }
   mc->printer.reset(llvmTarget->createMCInstPrinter(triple, 0, *mc->asmInfo, *mc->instructions, *mc->registers));
   if (!mc->disassembler || !mc->printer)
     return makeError("LLVM cannot disassemble for {}", target.name);
@@ -82,13 +88,42 @@ bool isLongComparison(std::span<const uint8_t> bytes) {
   return field(word, 26, 6) == 0x34 && field(word, 16, 10) < 0x100;
 }
 
+/// The top bit of VDST in VOP1 and VOP2, which from gfx11 on selects a half where the result has 16 bits.
+constexpr uint8_t kHighResultBit = 1; // of the fourth byte
+bool maySelectHalf(std::span<const uint8_t> bytes) {
+  if (bytes.size() < 4 || bytes[3] >> 7)
+    return false;
+  const bool vopc = bytes[3] >> 1 == 0x3e;
+  return !vopc && (bytes[3] & kHighResultBit);
+}
+
+bool hasHalfResult(const llvm::MCInst &inst) {
+  const auto operands = operandsOf(formOf(inst.getOpcode()));
+  return !operands.empty() && operands[0].role == Role::Destination && operands[0].half;
+}
+
 } // namespace
 
-bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) const {
+bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size,
+                    bool *highResult) const {
   // LLVM gets as many bytes as any instruction has: LLVM 21 crashes where a literal is missing.
   std::array<uint8_t, 20> padded{};
   std::ranges::copy(bytes.first(std::min(bytes.size(), padded.size())), padded.begin());
-  const auto status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+  auto status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+  if (status == llvm::MCDisassembler::Fail && family >= EncodingFamily::Gfx11 && maySelectHalf(bytes)) {
+    padded[3] &= static_cast<uint8_t>(~kHighResultBit);
+    inst.clear();
+    status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+    if (status == llvm::MCDisassembler::Success && !hasHalfResult(inst))
+      return false;
+    if (highResult)
+      *highResult = status == llvm::MCDisassembler::Success;
+  }
+  if (status == llvm::MCDisassembler::Fail && halvesDisassembler) {
+    std::ranges::copy(bytes.first(std::min(bytes.size(), padded.size())), padded.begin());
+    inst.clear();
+    status = halvesDisassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+  }
   // LLVM 21 has doubts about v_cmpx with a result besides EXEC, which it must have up to gfx9.
   const bool before10 = family < EncodingFamily::Gfx10;
   const bool fine = status == llvm::MCDisassembler::Success ||

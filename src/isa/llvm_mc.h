@@ -24,7 +24,9 @@ namespace luthier::isa {
 struct LlvmMc {
   static Result<std::unique_ptr<LlvmMc>> create(const Target &target, unsigned waveSize);
 
-  bool decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size) const;
+  /// `highResult`: the result goes to the upper half of its register, which LLVM does not know of (gfx11 and later).
+  bool decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size,
+              bool *highResult = nullptr) const;
   /// The instruction as assembly text, "<invalid>" when there is none.
   std::string text(std::span<const uint8_t> bytes, uint64_t address) const;
 
@@ -36,6 +38,9 @@ struct LlvmMc {
   std::unique_ptr<llvm::MCSubtargetInfo> subtarget;
   std::unique_ptr<llvm::MCContext> context;
   std::unique_ptr<llvm::MCDisassembler> disassembler;
+  /// gfx11 and later: for instructions on halves of registers that LLVM knows only where registers have halves.
+  std::unique_ptr<llvm::MCSubtargetInfo> halvesSubtarget;
+  std::unique_ptr<llvm::MCDisassembler> halvesDisassembler;
   std::unique_ptr<llvm::MCInstPrinter> printer;
 };
 

@@ -13,9 +13,6 @@ namespace {
 constexpr unsigned kBarriers = 16;
 unsigned workgroupLimit(const Target &target) { return kBarriers * (target.sgprFile ? 1 : 2); }
 
-/// What one workgroup can address, however much there is.
-constexpr uint32_t kMaxWorkgroupLds = 65536;
-
 unsigned alignUp(unsigned value, unsigned granule) { return (value + granule - 1) / granule * granule; }
 unsigned alignDown(unsigned value, unsigned granule) { return value / granule * granule; }
 unsigned ceilDivide(unsigned value, unsigned by) { return (value + by - 1) / by; }

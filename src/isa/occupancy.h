@@ -31,6 +31,9 @@ struct Occupancy {
 
 Occupancy occupancy(const Target &target, const ResourceUse &use);
 
+/// What one workgroup can address, however much LDS there is.
+inline constexpr uint32_t kMaxWorkgroupLds = 65536;
+
 /// Workgroups that a compute unit (a WGP on gfx10 and later) holds at once; 0: it cannot hold any.
 unsigned workgroupsPerComputeUnit(const Target &target, const ResourceUse &use);
 

@@ -10,11 +10,8 @@ namespace luthier::object {
 
 namespace {
 
-constexpr uint16_t kMachineAmdGpu = 224;
 constexpr uint8_t kOsAbiAmdGpuHsa = 64;
 constexpr uint32_t kNoteMetadata = 32;
-/// Code objects are position independent and reach their data by 32-bit offsets.
-constexpr uint64_t kMaxImage = 1ull << 32;
 
 uint64_t alignedTo4(uint64_t size) { return (size + 3) & ~uint64_t{3}; }
 

@@ -9,8 +9,6 @@ namespace luthier::object {
 
 namespace {
 
-constexpr uint16_t kMachineAmdGpu = 224;
-
 // Sections of host files that hold device images.
 constexpr std::string_view kFatBinary = ".hip_fatbin";
 constexpr std::string_view kOffloading = ".llvm.offloading";

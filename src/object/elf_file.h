@@ -13,6 +13,10 @@
 
 namespace luthier::object {
 
+inline constexpr uint16_t kMachineAmdGpu = 224; ///< ElfFile::machine of code objects
+/// Code objects are position independent and reach their data by 32-bit offsets: none is larger.
+inline constexpr uint64_t kMaxImage = 1ull << 32;
+
 struct Section {
   std::string_view name;
   uint32_t type = 0;    ///< SHT_*

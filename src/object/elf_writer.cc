@@ -8,8 +8,6 @@ namespace luthier::object {
 
 namespace {
 
-/// As in code_object.cc: code reaches its data by 32-bit offsets.
-constexpr uint64_t kMaxImage = 1ull << 32;
 constexpr uint64_t kAccess = SHF_ALLOC | SHF_WRITE | SHF_EXECINSTR;
 
 uint64_t alignUp(uint64_t value, uint64_t alignment) {

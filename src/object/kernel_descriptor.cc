@@ -126,7 +126,16 @@ Result<void> KernelDescriptor::setUserSgprs(uint32_t count) {
   return {};
 }
 
-InitialSgprs KernelDescriptor::initialSgprs(bool architectedFlatScratch) const {
+void KernelDescriptor::setPrefetchedBytes(const isa::Target &target, uint64_t bytes) {
+  constexpr uint64_t kLine = 128;
+  const BitField<uint32_t> field{rsrc3::instPrefSize.shift, target.prefetchSizeBits};
+  if (!field.width || !field.get(rsrc3))
+    return;
+  const uint64_t most = (uint64_t{1} << field.width) - 1;
+  field.set(rsrc3, static_cast<uint32_t>(std::min((bytes + kLine - 1) / kLine, most)));
+}
+
+InitialSgprs KernelDescriptor::initialSgprs(const isa::Target &target) const {
   InitialSgprs sgprs;
   uint32_t next = 0;
   auto add = [&](InitialSgpr what, bool enabled, uint32_t count) {
@@ -148,11 +157,12 @@ InitialSgprs KernelDescriptor::initialSgprs(bool architectedFlatScratch) const {
   // The system SGPRs follow the user SGPRs that are counted, which is not always the sum of those that are enabled.
   next = userSgprs();
   sgprs.user = static_cast<uint8_t>(next);
-  add(InitialSgpr::WorkgroupIdX, workgroupId(0), 1);
-  add(InitialSgpr::WorkgroupIdY, workgroupId(1), 1);
-  add(InitialSgpr::WorkgroupIdZ, workgroupId(2), 1);
+  const bool inSgprs = !target.workgroupIdsInTtmps;
+  add(InitialSgpr::WorkgroupIdX, inSgprs && workgroupId(0), 1);
+  add(InitialSgpr::WorkgroupIdY, inSgprs && workgroupId(1), 1);
+  add(InitialSgpr::WorkgroupIdZ, inSgprs && workgroupId(2), 1);
   add(InitialSgpr::WorkgroupInfo, workgroupInfo(), 1);
-  add(InitialSgpr::PrivateSegmentWaveOffset, usesScratch() && !architectedFlatScratch, 1);
+  add(InitialSgpr::PrivateSegmentWaveOffset, usesScratch() && !architectedFlatScratch(target), 1);
   sgprs.total = static_cast<uint8_t>(next);
   return sgprs;
 }

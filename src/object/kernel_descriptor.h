@@ -43,10 +43,10 @@ inline constexpr BitField<uint32_t> floatMode{12, 8};                      // ro
 
 /// COMPUTE_PGM_RSRC2.
 namespace rsrc2 {
-inline constexpr BitField<uint32_t> privateSegment{0, 1}, userSgprs{1, 5}, trapHandler{6, 1}, workgroupIds{7, 3},
-    workgroupInfo{10, 1}, workitemIds{11, 2}, exceptionAddressWatch{13, 1}, exceptionMemory{14, 1}, ldsBlocks{15, 9},
-    exceptionInvalid{24, 1}, exceptionDenormal{25, 1}, exceptionDivideByZero{26, 1}, exceptionOverflow{27, 1},
-    exceptionUnderflow{28, 1}, exceptionInexact{29, 1}, exceptionIntDivideByZero{30, 1};
+inline constexpr BitField<uint32_t> privateSegment{0, 1}, userSgprs{1, 5}, trapHandler{6, 1}, dynamicVgprs{6, 1},
+    workgroupIds{7, 3}, workgroupInfo{10, 1}, workitemIds{11, 2}, exceptionAddressWatch{13, 1}, exceptionMemory{14, 1},
+    ldsBlocks{15, 9}, exceptionInvalid{24, 1}, exceptionDenormal{25, 1}, exceptionDivideByZero{26, 1},
+    exceptionOverflow{27, 1}, exceptionUnderflow{28, 1}, exceptionInexact{29, 1}, exceptionIntDivideByZero{30, 1};
 } // namespace rsrc2
 
 /// COMPUTE_PGM_RSRC3, which differs by generation.
@@ -124,6 +124,17 @@ struct KernelDescriptor {
   /// First AccVGPR in the unified file (gfx90a, gfx942); equal to the architectural VGPRs, rounded up to 4.
   uint32_t accumOffset() const { return (rsrc3::accumOffset.get(rsrc3) + 1) * 4; }
   uint32_t waveSize(const isa::Target &target) const { return target.wave32 && wave32() ? 32 : 64; }
+  /// SIMDs that the waves of a workgroup are spread over: half of a WGP's unless the kernel asks for all (WGP_MODE).
+  uint32_t simds(const isa::Target &target) const {
+    const bool part = target.wave32 && !rsrc1::wgpMode.get(rsrc1);
+    return part ? target.simdsPerComputeUnit / 2u : target.simdsPerComputeUnit;
+  }
+  /// Vector registers that both halves of a wave of 64 lanes share (gfx10, gfx11), behind the wave's own.
+  uint32_t sharedVgprs(const isa::Target &target) const {
+    return target.unifiedVgprs || (target.rsrc3Reserved & rsrc3::sharedVgprs.mask())
+               ? 0
+               : rsrc3::sharedVgprs.get(rsrc3) * 8;
+  }
   /// LDS that the descriptor itself allocates; the packet processor takes it from the dispatch packet instead.
   uint32_t ldsBlocks() const { return rsrc2::ldsBlocks.get(rsrc2); }
 
@@ -132,6 +143,10 @@ struct KernelDescriptor {
   Result<void> setSgprs(const isa::Target &target, uint32_t count);
   Result<void> setAccumOffset(uint32_t count); ///< a multiple of 4 from 4 to 256
   Result<void> setUserSgprs(uint32_t count);   ///< 0 to 31
+
+  /// How much of the code, in units of 128 bytes, the hardware fetches before it starts (gfx11 and later); 0: nothing.
+  /// Sets it for code of that size if it was not 0.
+  void setPrefetchedBytes(const isa::Target &target, uint64_t bytes);
 
   bool wave32() const { return properties::wave32.get(codeProperties); }
   bool dynamicStack() const { return properties::dynamicStack.get(codeProperties); }
@@ -153,6 +168,11 @@ struct KernelDescriptor {
   /// kPreloadSkip bytes behind its entry; the code before that loads them for firmware that cannot.
   uint32_t preloadLength() const { return properties::preloadLength.get(kernargPreload); }
   uint32_t preloadOffset() const { return properties::preloadOffset.get(kernargPreload); } ///< dwords
+  /// Dwords that are in fact preloaded: no more than there are user SGPRs for. ROCr's own kernels, which have other
+  /// bits there, have none left.
+  uint32_t preloaded(const isa::Target &target) const {
+    return target.kernargPreload ? initialSgprs(target)[InitialSgpr::PreloadedKernargs].count : 0;
+  }
   /// The MODE register at a wave's start: FLOAT_MODE, DX10_CLAMP, IEEE_MODE, FP16_OVFL (gfx9 and later) at their
   /// places.
   uint32_t mode() const {
@@ -160,10 +180,9 @@ struct KernelDescriptor {
            rsrc1::fp16Overflow.get(rsrc1) << 23;
   }
 
-  /// Where everything is that the wave gets in SGPRs. `architectedFlatScratch`: no wave offset is passed (gfx942,
-  /// gfx11).
-  InitialSgprs initialSgprs(bool architectedFlatScratch) const;
-  InitialSgprs initialSgprs(const isa::Target &target) const { return initialSgprs(architectedFlatScratch(target)); }
+  /// Where everything is that the wave gets in SGPRs. Of what a target has elsewhere there is nothing: the wave offset
+  /// where FLAT_SCRATCH is architected, workgroup ids where they are in TTMPs.
+  InitialSgprs initialSgprs(const isa::Target &target) const;
 
   static bool architectedFlatScratch(const isa::Target &target) {
     return target.flatScratch == isa::FlatScratch::Architected;

@@ -28,9 +28,21 @@ struct ResolvedArgument {
   std::optional<hook::LaunchValue> launch; ///< the words are known when the entry has been planned
 };
 
-/// `instr` is the instruction at the point; `allocated` are the registers that the kernel has.
+/// What an argument is resolved in.
+struct Surroundings {
+  Position position;
+  const object::KernelMetadata &metadata;
+  const RegSet &allocated; ///< registers that the kernel has
+  const isa::Target &target;
+  unsigned waveSize;
+};
+
+/// `instr` is the instruction at the point.
 Result<ResolvedArgument> resolve(const Argument &argument, const hook::HookParameter &parameter, hook::HookKind kind,
-                                 const Instr &instr, const RegSet &allocated, const isa::Target &target);
+                                 const Instr &instr, const Surroundings &around);
+
+/// EXEC or VCC of a wave of 32 lanes: the pair's upper half is not part of the mask.
+bool isNarrowMask(RegRange regs, unsigned waveSize);
 
 /// Whether code may name these as registers of a kernel with those allocated: error says why not.
 Result<void> checkRegisters(RegRange regs, const RegSet &allocated, const isa::Target &target);

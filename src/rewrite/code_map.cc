@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'L', 'U', 'T', 'H', 'M', 'A', 'P', '1'};
 constexpr uint32_t kNoNote = UINT32_MAX;
-constexpr auto kLastKind = CodeRange::Kind::Island;
+constexpr auto kLastKind = CodeRange::Kind::SharedHook;
 
 struct MapHeader {
   std::array<char, 8> magic;
@@ -47,6 +47,8 @@ std::string_view toString(CodeRange::Kind kind) {
     return "entry";
   case CodeRange::Kind::Island:
     return "island";
+  case CodeRange::Kind::SharedHook:
+    return "shared hook";
   }
   return "?";
 }

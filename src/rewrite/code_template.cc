@@ -45,20 +45,20 @@ void *InstrMemory::bytes(size_t size) {
 Result<InstrTemplate> InstrTemplate::make(const Instr &instr, isa::FieldFinder &finder) {
   InstrTemplate result;
   result.instr = &instr;
-  memcpy(&result.word, instr.bytes().data(), std::min<size_t>(instr.size(), sizeof result.word));
+  result.word = isa::EncodingBits::of(instr.bytes().data(), instr.size());
   result.fields = LUTHIER_TRY(finder.fields(instr));
   return result;
 }
 
 void CodeSequence::add(const InstrTemplate &like, const RegMap &map) {
-  uint64_t word = like.word;
+  isa::EncodingBits word = like.word;
   for (const isa::RegisterField &field : like.fields)
     word = field.renamed(word, map(field.regs.first));
   const size_t at = bytes_.size(), size = like.instr->size();
   bytes_.resize(at + size);
-  memcpy(bytes_.data() + at, &word, std::min(size, sizeof word));
-  if (size > sizeof word) // a literal behind 64 bits
-    memcpy(bytes_.data() + at + sizeof word, like.instr->bytes().data() + sizeof word, size - sizeof word);
+  word.write(bytes_.data() + at, size);
+  if (constexpr size_t kBytes = isa::EncodingBits::kBytes; size > kBytes) // no register is behind these
+    memcpy(bytes_.data() + at + kBytes, like.instr->bytes().data() + kBytes, size - kBytes);
   if (memory_.empty())
     memory_.push_back(std::make_shared<InstrMemory>());
   instrs_.push_back(rename(*like.instr, map, *memory_.front()));
@@ -87,13 +87,11 @@ void CodeSequence::clear() {
   memory_.clear();
 }
 
-void CodeSequence::orIntoLast(size_t size, uint64_t bits) {
-  uint64_t word = 0;
+void CodeSequence::orIntoLast(size_t size, isa::EncodingBits bits) {
   uint8_t *at = bytes_.data() + bytes_.size() - size;
-  size = std::min(size, sizeof word);
-  memcpy(&word, at, size);
+  isa::EncodingBits word = isa::EncodingBits::of(at, size);
   word |= bits;
-  memcpy(at, &word, size);
+  word.write(at, size);
 }
 
 void CodeSequence::setSimm16(size_t offset, int distanceInDwords) {

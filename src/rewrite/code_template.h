@@ -39,7 +39,7 @@ private:
 /// An instruction and where its encoding has registers.
 struct InstrTemplate {
   const Instr *instr = nullptr;
-  uint64_t word = 0; ///< its first eight bytes
+  isa::EncodingBits word; ///< its first bytes
   std::vector<isa::RegisterField> fields;
 
   static Result<InstrTemplate> make(const Instr &instr, isa::FieldFinder &finder);
@@ -75,7 +75,7 @@ public:
   size_t size() const { return bytes_.size(); }
   std::span<const Instr *const> instrs() const { return instrs_; }
   /// Ors bits into the last instruction, which has `size` bytes.
-  void orIntoLast(size_t size, uint64_t bits);
+  void orIntoLast(size_t size, isa::EncodingBits bits);
   /// Overwrites two bytes: a branch's distance.
   void setSimm16(size_t offset, int distanceInDwords);
 

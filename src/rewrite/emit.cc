@@ -22,6 +22,10 @@ constexpr uint32_t kNoteMetadata = 32;
 /// Kernels begin at multiples of this: the descriptor's entry has no room for less.
 constexpr uint64_t kCodeAlignment = 256;
 
+std::string_view nameOf(const NewFunction &function) {
+  return function.original ? function.original->name : std::string_view(function.name);
+}
+
 // Checks
 
 Result<void> checkFunctions(const Variant &variant) {
@@ -30,18 +34,18 @@ Result<void> checkFunctions(const Variant &variant) {
     return makeError("the kernel's own code is not the first function");
   std::vector<const NewFunction *> order;
   for (const NewFunction &function : variant.functions) {
-    if (!function.original)
+    if (!function.original && function.name.empty())
       return makeError("the function at {:#x} stands for none of the original", function.offset);
     if (function.offset > variant.code.size() || variant.code.size() - function.offset < function.size)
       return makeError("the function '{}' ({:#x} bytes at {:#x}) reaches beyond the code's {:#x} bytes",
-                       function.original->name, function.size, function.offset, variant.code.size());
+                       nameOf(function), function.size, function.offset, variant.code.size());
     order.push_back(&function);
   }
   std::ranges::sort(order, {}, [](const NewFunction *f) { return std::pair(f->offset, f->size); });
   for (size_t n = 1; n < order.size(); ++n)
     if (order[n - 1]->offset + order[n - 1]->size > order[n]->offset)
-      return makeError("the functions '{}' and '{}' overlap at {:#x}", order[n - 1]->original->name,
-                       order[n]->original->name, order[n]->offset);
+      return makeError("the functions '{}' and '{}' overlap at {:#x}", nameOf(*order[n - 1]), nameOf(*order[n]),
+                       order[n]->offset);
   return {};
 }
 
@@ -62,8 +66,7 @@ Result<void> checkRelocations(const Variant &variant) {
     const UsedVariable &used = variant.variables[relocation.variable];
     if (used.variable == UsedVariable::kLaunchBlock)
       continue;
-    if (const hook::Variable &variable = used.module->variables()[used.variable];
-        variable.storage == hook::Storage::PerWave)
+    if (const hook::Variable &variable = used.module->variables()[used.variable]; hook::inRegisters(variable.storage))
       return makeError("the relocation at {:#x} is for '{}', which lives in registers and has no address",
                        relocation.offset, variable.name);
   }
@@ -120,8 +123,8 @@ void fillWithPadding(const isa::Target &target, std::span<std::byte> bytes) {
 void addFunctionSymbols(ElfWriter &writer, const Variant &variant, uint32_t section, uint64_t address) {
   auto &list = writer.hasSymbols() ? writer.symbols : writer.dynamicSymbols;
   for (const NewFunction &function : std::span(variant.functions).subspan(1))
-    list.push_back(symbolOf(fmt::format("{}${}", variant.kernel->name, function.original->name), STB_LOCAL, STT_FUNC,
-                            section, address + function.offset, function.size));
+    list.push_back(symbolOf(fmt::format("{}${}", variant.kernel->name, nameOf(function)), STB_LOCAL, STT_FUNC, section,
+                            address + function.offset, function.size));
 }
 
 std::array<std::byte, KernelDescriptor::kBytes> descriptorBytes(const Variant &variant, uint64_t descriptor,
@@ -164,7 +167,7 @@ void relocate(ElfWriter &writer, const object::CodeObject &original, std::span<c
           baseSymbol = addBaseSymbol(writer, original, base);
         writer.relocate(place, type, baseSymbol, static_cast<int64_t>(relocation.addend - base));
       } else {
-        writer.relocate(place, type, variables.symbolOf(variants[n].variables[relocation.variable]),
+        writer.relocate(place, type, variables.symbolOf(variants[n], relocation.variable),
                         static_cast<int64_t>(relocation.addend));
       }
     }

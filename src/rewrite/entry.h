@@ -1,5 +1,5 @@
-// What must happen once, when a wave starts: values that exist only then are kept, per-wave variables are cleared, the
-// addresses of per-launch variables are fetched, scratch is set up.
+// What must happen once, when a wave starts: values that exist only then are kept, variables in registers are cleared,
+// the addresses of per-launch variables are fetched, scratch is set up.
 //
 // Asking the hardware for more values at the start moves those that the kernel already got; the code here moves them
 // back, so that the kernel finds its registers as it expects them.
@@ -8,6 +8,10 @@
 // the address of those, then the addresses of per-launch variables, then values of the launch. The code here fetches
 // all of it and gives the kernel the address of its own arguments. Nobody reads or copies these on the host: they may
 // be written after the packet was, by another kernel too, and may be where the host cannot look.
+//
+// Arguments that the hardware preloads into SGPRs (gfx90a, gfx940) stay preloaded where that gives the same: then the
+// code starts with kPreloadSkip bytes that load them, for firmware that cannot preload and starts there. Where hooks
+// need a segment in the arguments' place, or the SGPRs that they are in, the code here loads them instead.
 #pragma once
 
 #include "hook/fragment.h"
@@ -17,15 +21,37 @@
 #include "rewrite/register_pool.h"
 #include "rewrite/variant.h"
 
+#include <functional>
 #include <map>
 #include <set>
 
 namespace luthier::rewrite {
 
+/// LDS of hooks. It is at the end of what a workgroup has, behind the kernel's own and what the launch adds to that; so
+/// that the wave finds it by the size of its group segment, which the packet says.
+struct LdsNeeds {
+  std::vector<uint32_t> offsets = {};             ///< of each module's block, from where all of it begins
+  uint32_t end = 0;                               ///< of the last one
+  uint32_t bytes = 0;                             ///< all of it, as it is cleared
+  uint32_t alignment = 1;                         ///< of where it begins
+  static constexpr uint32_t kClearedAtOnce = 256; ///< by a store of 64 lanes
+
+  /// A block of the next module.
+  void add(uint32_t size, uint32_t aligned);
+  /// What a group segment must have more.
+  uint32_t more() const { return bytes ? bytes + alignment : 0; }
+};
+
 struct EntryNeeds {
   std::set<hook::LaunchValue> values;
-  unsigned waveRegisters = 0; ///< SGPRs for per-wave variables
-  unsigned launchBlocks = 0;  ///< addresses, two SGPRs each
+  unsigned waveRegisters = 0;               ///< SGPRs for per-wave variables
+  unsigned counters = 0;                    ///< of visits, each an SGPR
+  unsigned launchBlocks = 0;                ///< addresses, two SGPRs each
+  std::vector<unsigned> laneVariables = {}; ///< registers per lane, of each variable
+  LdsNeeds lds = {};
+  unsigned groupBlocks = 0; ///< addresses of the workgroup's own, two SGPRs each
+  bool startLanes = false;  ///< EXEC as it is at the start
+  bool scratch = false;     ///< hooks have local variables in memory
 };
 
 class Entry {
@@ -36,7 +62,13 @@ public:
 
   Home valueOf(hook::LaunchValue value) const { return values_.at(value); }
   Home waveRegisters() const { return wave_; }
+  Home counter(unsigned n) const { return counters_[n]; }
   Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
+  std::span<const Reg> laneVariable(unsigned n) const { return lanes_[n]; } ///< VGPRs and AccVGPRs
+  Home startLanes() const { return startLanes_; }
+  Home ldsBlock(unsigned n) const { return lds_.from(n, 1); }
+  Home groupBlock(unsigned n) const { return groups_.from(2 * n, 2); }
+  uint32_t moreLds() const { return needs_.lds.more(); }
   LaunchSegment segment() const;
 
   /// Whether the code writes FLAT_SCRATCH.
@@ -55,13 +87,22 @@ public:
 
 private:
   Result<object::KernelDescriptor> extended(const object::KernelDescriptor &descriptor, bool spill) const;
+  void clearLanes(const Glue &glue, CodeSequence &code) const;
+  using Keep = std::function<void(const Home &, unsigned dword, Reg from)>;
+  void writeLds(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
+  void writeGroupBlocks(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
+  void writePreloading(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, uint32_t offset) const;
 
   const isa::Target *target_ = nullptr;
   EntryNeeds needs_;
   bool blocksInSegment_ = true;
   std::map<hook::LaunchValue, Home> values_;
-  Home wave_, blocks_;
-  Reg spare_ = Reg::S0; ///< of two behind those that the wave is given: free in this code
+  Home wave_, blocks_, startLanes_, lds_, groups_;
+  std::vector<Home> counters_;
+  Reg ldsAddress_ = Reg::V0, ldsZero_ = Reg::V0; ///< free in this code
+  std::vector<std::vector<Reg>> lanes_;
+  Reg spare_ = Reg::S0; ///< of two behind those that the wave is given, free in this code; four for arguments that were
+                        ///< preloaded and what belongs to workgroups
   mutable std::vector<BlockLiteral> literals_;
 };
 

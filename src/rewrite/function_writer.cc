@@ -132,6 +132,8 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
   }
 
   indexed_ = indexing_.empty() ? kOff : indexing_[number];
+  clause_.reset();
+  vectorsSince_ = instrsSince_ = kLong;
   for (uint32_t index = block.first; index <= block.last(); ++index) {
     const Instr &instr = cfg_.instrs()[index];
     const auto found = points_.instrs.find(index);
@@ -140,18 +142,37 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
       const Point &point = before[index];
       insert(at->blockEntry, instr, point, index);
       insert(at->before, instr, point, index);
+      for (const auto &[asked, insertions] : at->early)
+        insert(insertions, cfg_.instrs()[asked], point, index);
       insert(at->exit, instr, point, index);
       insert(at->instead, instr, point, index);
     }
-    if (!at || !at->removed) {
+    if (clause_ && index == *clause_ + 1) {
+      flush();
+      context_.layout.add(cfg_.instrs()[*clause_].bytes(), Kind::Original, cfg_.instrs()[*clause_].address());
+      context_.layout.glue();
+      neighbours_.add(cfg_.instrs()[*clause_]);
+      clause_.reset();
+    }
+    const bool removed = at && at->removed;
+    bool stays = !removed;
+    if (stays && instr.opcode() == Opcode::S_CLAUSE)
+      stays = writeClause(index, block);
+    else if (stays && instr.opcode() == Opcode::S_DELAY_ALU)
+      stays = keepsDelay(index, block);
+    if (stays) {
       LUTHIER_TRY(writeInstr(index));
       neighbours_.add(instr);
+      vectorsSince_ += instr.is(Property::Vector);
+      ++instrsSince_;
       if (instr.opcode() == Opcode::S_SET_GPR_IDX_ON)
         indexed_ = kOn;
       else if (instr.opcode() == Opcode::S_SET_GPR_IDX_OFF)
         indexed_ = kOff;
-    } else
+    } else if (removed)
       writeGap(instr);
+    else
+      flush();
     if (at && liveness_)
       insert(at->after, instr, after[index], index + 1);
   }
@@ -163,6 +184,56 @@ Result<void> FunctionWriter::writeBlock(uint32_t number) {
         insert(on->second, cfg_.terminator(block), atStart(edge.to), cfg_.blocks()[edge.to].first);
   neighbours_.endBlock();
   return number + 1 == cfg_.blocks().size() ? writeEnd(block) : Result<void>();
+}
+
+/// Whether anything comes between an instruction and the one before it, or it goes.
+bool FunctionWriter::insertsBefore(uint32_t index) const {
+  if (const auto at = points_.instrs.find(index);
+      at != points_.instrs.end() && (at->second.insertsBefore() || at->second.removed))
+    return true;
+  const auto last = index ? points_.instrs.find(index - 1) : points_.instrs.end();
+  return last != points_.instrs.end() && !last->second.after.empty();
+}
+
+/// s_clause says that the next instructions are of one kind and belong together. Nothing may come between them: where
+/// something does, it goes, as it is a matter of speed alone. What comes before the first of them comes before
+/// s_clause. Returns whether it is to be written here.
+bool FunctionWriter::writeClause(uint32_t index, const Block &block) {
+  const Instr &clause = cfg_.instrs()[index];
+  const auto count = static_cast<uint32_t>(clause.operands().empty() ? 0 : clause.operands()[0].value & 0x3f) + 1;
+  const auto removed = [&](uint32_t n) {
+    const auto at = points_.instrs.find(n);
+    return at != points_.instrs.end() && at->second.removed;
+  };
+  bool torn = removed(index + 1) || (index + count > block.last() && !points_.empty());
+  for (uint32_t n = 2; n <= count; ++n)
+    torn |= insertsBefore(index + n);
+  if (torn)
+    writeGap(clause);
+  else if (insertsBefore(index + 1))
+    clause_ = index;
+  else
+    return true;
+  return false;
+}
+
+/// s_delay_alu counts instructions, in both directions: it is right as long as nothing was inserted among those.
+bool FunctionWriter::keepsDelay(uint32_t index, const Block &block) const {
+  const Instr &delay = cfg_.instrs()[index];
+  const auto value = static_cast<uint32_t>(delay.operands().empty() ? 0 : delay.operands()[0].value);
+  const uint32_t first = value & 0xf, skip = value >> 4 & 7, second = value >> 7 & 0xf;
+  const uint32_t last = std::min(index + 1 + (second ? skip : 0), block.last());
+  for (uint32_t n = index + 1; n <= last; ++n)
+    if (insertsBefore(n))
+      return false;
+  // VALU_DEP_1 to 4, TRANS32_DEP_1 to 3, FMA_ACCUM_CYCLE_1, SALU_CYCLE_1 to 3.
+  const auto reaches = [&](uint32_t id) {
+    constexpr uint32_t kLastVector = 4, kLastTrans = 7;
+    if (id <= kLastVector)
+      return vectorsSince_ >= id;
+    return id <= kLastTrans ? instrsSince_ >= kLong : instrsSince_ >= 4;
+  };
+  return reaches(first) && reaches(second);
 }
 
 /// Behind the last block: other code follows here than in the original.
@@ -210,7 +281,7 @@ Result<void> FunctionWriter::writeInstr(uint32_t index) {
     flush();
     CodeSequence code;
     context_.glue.add(code, GlueOp::ScalarWriteBack);
-    context_.glue.add(code, GlueOp::WaitScalar);
+    context_.glue.wait(code, analysis::setOf(analysis::Counter::Lgkm));
     context_.layout.add(code.bytes(), Kind::Replacement, instr.address());
   }
   switch (instr.opcode()) {
@@ -260,6 +331,13 @@ Result<void> FunctionWriter::writeInstr(uint32_t index) {
   default:
     if (instr.target())
       return writeBranch(index, block);
+  }
+  if (deallocatesVgprs(instr, context_.glue.target())) {
+    flush();
+    context_.layout.glue(); // to the s_nop before it
+    context_.layout.add(instr.bytes(), Kind::Original, instr.address());
+    context_.deallocations.push_back(context_.layout.lastPlace());
+    return {};
   }
   if (!pendingCount_)
     pendingFirst_ = index;
@@ -391,7 +469,12 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   if (plantedFault() == Fault::Waits)
     site.waits = &kIdle;
   LUTHIER_TRY(context_.bind(insertion, at, site));
+  SharedPlace *shared = context_.shared[insertion];
+  site.shared = shared ? &shared->hook : nullptr;
   if (modes_ && site.fragment->fragment->reads.contains(Reg::Mode) && plantedFault() != Fault::Mode) {
+    if (point.mode.mayTrap() && !(analysis::settableModeBits(context_.glue.target()) & analysis::kExceptionBits))
+      return makeError("exceptions may be enabled here, which {} does not let hooks turn off",
+                       context_.glue.target().name);
     if (!point.mode.is(analysis::kHookMode))
       site.mode = &point.mode;
     site.keepFlags = context_.readsFlags || point.mode.mayTrap();
@@ -405,17 +488,24 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   const auto place = static_cast<uint32_t>(context_.notes.size());
   context_.notes.push_back(context_.describe(insertion, site, placed));
   layout.add(placed.before.bytes(), Kind::Glue, at.address(), insertion, place);
-  if (placed.guard)
+  if (!placed.guards.empty())
     layout.glue();
-  layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
-  context_.relocate(insertion, 0);
-  if (placed.guard)
+  if (placed.called) {
+    layout.addBranch(placed.fragment.bytes(), shared->label, Kind::Glue, at.address(), insertion, place);
+    ++shared->calls;
+  } else {
+    layout.add(placed.fragment.bytes(), Kind::Fragment, at.address(), insertion, place);
+    context_.relocate(insertion, at, 0);
+  }
+  if (!placed.guards.empty())
     layout.glue();
   layout.add(placed.after.bytes(), Kind::Glue, at.address(), insertion, place);
 
   SiteAccount &account = context_.accounts[insertion];
   const size_t count = placed.before.instrs().size() + placed.fragment.instrs().size() + placed.after.instrs().size();
+  vectorsSince_ = instrsSince_ = 0;
   ++account.places;
+  account.calls += placed.called != nullptr;
   account.instructions += static_cast<uint32_t>(count);
   account.saved += placed.saved;
   account.waits += placed.waited;

@@ -7,24 +7,34 @@
 #include "rewrite/neighbours.h"
 #include "rewrite/placement.h"
 #include "rewrite/points.h"
+#include "rewrite/shared_hook.h"
 
 #include <deque>
 #include <functional>
 
 namespace luthier::rewrite {
 
+/// A hook that places call, and where it will be.
+struct SharedPlace {
+  SharedHook hook;
+  uint32_t insertion = 0; ///< the first that calls it
+  Layout::Label label = 0;
+  uint32_t calls = 0;
+};
+
 /// What all functions of a variant share.
 struct VariantContext {
   const Glue &glue;
   Layout &layout;
-  bool replays;    ///< memory accesses may be repeated
-  bool readsFlags; ///< the guest looks at the sticky flags of exceptions
-  bool writeBack;  ///< scalar values are in memory: a wave must not leave them in the scalar cache
+  bool replays;              ///< memory accesses may be repeated
+  bool readsFlags;           ///< the guest looks at the sticky flags of exceptions
+  RegSet readByVectors = {}; ///< scalar registers that VALU instructions read, where that matters
+  bool writeBack;            ///< scalar values are in memory: a wave must not leave them in the scalar cache
   Placer &placer;
   /// Fills in what an insertion's fragment is given: `site` gets fragment, inputs and outputs.
   std::function<Result<void>(uint32_t insertion, const Instr &at, Site &site)> bind;
   /// Addresses of variables in a fragment that has been placed: its code ends at the layout's end, less `behind` bytes.
-  std::function<void(uint32_t insertion, int64_t behind)> relocate;
+  std::function<void(uint32_t insertion, const Instr &at, int64_t behind)> relocate;
   /// Where the copy of the function at an original address starts; nothing when there is none.
   std::function<std::optional<Layout::Label>(uint64_t address)> entryOf;
   /// Functions that pointers may lead to: original address and copy.
@@ -33,8 +43,12 @@ struct VariantContext {
   /// For people, what a place is: becomes the note of the place's ranges.
   std::function<std::string(uint32_t insertion, const Site &site, const PlacedSite &placed)> describe;
   std::vector<std::string> &notes; ///< Variant::notes
+  /// By insertion: the hook is to be called. Null for the others.
+  std::vector<SharedPlace *> shared = {};
   uint64_t originalInstructions = 0, insertedInstructions = 0;
   uint32_t openCalls = 0;
+  /// Where the code has s_sendmsg sendmsg(MSG_DEALLOC_VGPRS), which also gives scratch back.
+  std::vector<Layout::Place> deallocations = {};
 };
 
 class FunctionWriter {
@@ -42,7 +56,7 @@ public:
   FunctionWriter(VariantContext &context, const analysis::Function &function, const FunctionPoints &points,
                  const analysis::Liveness *liveness, const analysis::Waits *waits, const analysis::Modes *modes)
       : context_(context), function_(function), cfg_(function.cfg()), points_(points), liveness_(liveness),
-        waits_(waits), modes_(modes), neighbours_(context.glue, cfg_, context.replays) {}
+        waits_(waits), modes_(modes), neighbours_(context.glue, cfg_, context.replays, context.readByVectors) {}
 
   /// `entry`: where calls go. The function's first instruction comes behind what happens at its entry.
   Result<void> write(Layout::Label entry);
@@ -63,6 +77,9 @@ private:
   Result<void> writeIndirect(const Instr &instr, const analysis::Block &block, bool call);
   Result<void> writeEnd(const analysis::Block &block);
   Result<void> writeStubs();
+  bool insertsBefore(uint32_t index) const;
+  bool writeClause(uint32_t index, const analysis::Block &block);
+  bool keepsDelay(uint32_t index, const analysis::Block &block) const;
   void writeGetPc(const Instr &instr);
   void writeGap(const Instr &instr);
   void flush(); ///< instructions that have been collected
@@ -89,6 +106,9 @@ private:
   std::vector<uint8_t> indexing_; ///< by block: what s_set_gpr_idx_on may have left at its start; empty: nothing ever
   uint8_t indexed_ = kOff;        ///< here
   uint32_t block_ = 0;
+  std::optional<uint32_t> clause_; ///< an s_clause that comes behind what is inserted before its first member
+  static constexpr unsigned kLong = 1000;
+  unsigned vectorsSince_ = kLong, instrsSince_ = kLong; ///< of the guest's in this block, behind what was inserted
   Neighbours neighbours_;
 };
 

@@ -5,6 +5,8 @@
 // literals, offsets) is filled in per use.
 #pragma once
 
+#include "analysis/seam_hazards.h"
+#include "analysis/waits.h"
 #include "isa/decode.h"
 #include "isa/target.h"
 #include "rewrite/code_template.h"
@@ -22,6 +24,7 @@ enum class GlueOp : uint8_t {
   MoveVectorLiteral,
   AccumulatorRead,
   AccumulatorWrite,
+  ClearAccumulator,
   SaveExec,
   RestoreExec,
   ExecOne,
@@ -36,16 +39,24 @@ enum class GlueOp : uint8_t {
   ReadLane,
   ScratchStore,
   ScratchLoad,
+  ScratchStoreDirect, ///< without a register that has the address
+  ScratchLoadDirect,
   Nop,
-  WaitVector,
+  Wait,      ///< s_waitcnt
+  WaitLoads, ///< one counter each, where they are split
   WaitScalar,
-  WaitBoth,
-  WaitAll,
+  WaitExports,
+  WaitLds,
+  WaitSamples,
+  WaitBvh,
+  WaitStores,
   Branch,
   BranchExecZero,
   BranchScc0,
   CompareEqual,
+  CountDown, ///< SCC: it was 0
   Call,
+  Return,
   IndexOff,
   IndexOn,
   SaveMode,
@@ -54,15 +65,36 @@ enum class GlueOp : uint8_t {
   SaveFlags,
   RestoreFlags,
   LoadPair,
+  LoadDword,
   ScalarStore,
   ScalarLoad,
   ScalarWriteBack,
   FlatScratchLow,
   FlatScratchHigh,
+  SetFlatScratchLow, ///< where they are hardware registers
+  SetFlatScratchHigh,
+  AddScalar,
+  AddCarry,
+  AddScalarLiteral,
+  AndScalarLiteral,
+  Multiply,
+  LaneIdLow, ///< of the lanes up to 32
+  LaneIdHigh,
+  LaneAddress, ///< base and a dword per lane
+  StoreLds,
+  WorkgroupIdX, ///< from TTMPs
+  WorkgroupIdY,
+  WorkgroupIdZ,
   AndLiteral,
   ExtractY,
   ExtractZ,
   EndProgram,
+  Trap,
+  Drain, ///< of ALUs and what memory instructions read
+  NullMove,
+  LdsNop,
+  Barrier,     ///< of the workgroup
+  BarrierWait, ///< behind it, where it is split
   Count,
 };
 
@@ -87,11 +119,19 @@ public:
   void writeLane(CodeSequence &code, Reg vector, unsigned lane, Reg scalar) const;
   void readLane(CodeSequence &code, Reg scalar, Reg vector, unsigned lane) const;
   void scratch(CodeSequence &code, GlueOp op, Reg vector, Reg base, unsigned offset) const;
+  /// The offsets that scratch instructions can have, as far as they are not negative: below that.
+  unsigned scratchReach() const { return target_.flatOffsetBits ? 1u << (target_.flatOffsetBits - 1) : 0; }
+  void storeLds(CodeSequence &code, Reg address, Reg data, unsigned offset) const;
   void loadPair(CodeSequence &code, Reg to, Reg base, uint32_t offset) const;
+  void loadDword(CodeSequence &code, Reg to, Reg base, uint32_t offset) const;
   /// Between a scalar register and the wave's scratch, at an offset in bytes.
   void scalarMemory(CodeSequence &code, GlueOp op, Reg scalar, uint32_t offset) const;
   void setMode(CodeSequence &code, unsigned firstBit, unsigned bits, uint32_t value) const;
   void nops(CodeSequence &code, unsigned waitStates) const;
+  /// What cures hazards at a seam; `moved` is the vector register of Cure::VectorMove.
+  void cure(CodeSequence &code, analysis::Cures cures, Reg moved) const;
+  /// Until nothing is in flight on any of these.
+  void wait(CodeSequence &code, analysis::CounterSet counters) const;
 
 private:
   Glue(const isa::Target &target, unsigned waveSize) : target_(target), waveSize_(waveSize) {}

@@ -11,6 +11,7 @@ namespace luthier::rewrite {
 namespace {
 
 constexpr uint32_t kUnbound = UINT32_MAX;
+constexpr uint32_t kNop = 0xbf800000; // s_nop 0, everywhere
 
 /// Branches on behalf of others, before an item.
 struct Island {
@@ -42,10 +43,16 @@ void Layout::add(std::span<const uint8_t> bytes, CodeRange::Kind kind, uint64_t 
   bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
 }
 
-void Layout::addBranch(std::span<const uint8_t> bytes, Label to, CodeRange::Kind kind, uint64_t original,
-                       uint32_t site) {
-  add(bytes, kind, original, site);
+void Layout::addBranch(std::span<const uint8_t> bytes, Label to, CodeRange::Kind kind, uint64_t original, uint32_t site,
+                       uint32_t note) {
+  add(bytes, kind, original, site, note);
   jumps_.push_back({static_cast<uint32_t>(items_.size() - 1), to});
+}
+
+void Layout::replace(Place place, std::span<const uint8_t> bytes) {
+  Item &item = items_[place];
+  item.kind = CodeRange::Kind::Replacement;
+  std::ranges::copy(bytes.first(item.size), bytes_.begin() + static_cast<ptrdiff_t>(item.begin));
 }
 
 void Layout::addRelocation(CodeRelocation relocation, int64_t offset) {
@@ -53,7 +60,7 @@ void Layout::addRelocation(CodeRelocation relocation, int64_t offset) {
   relocations_.push_back(relocation);
 }
 
-luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) {
+luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach, uint32_t forbidden) {
   // Islands at regular distances, each empty until somebody needs it.
   std::vector<Island> islands;
   if (bytes_.size() > reach)
@@ -64,10 +71,14 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
       }
 
   std::vector<uint64_t> offsets(items_.size() + 1);
+  std::vector<uint32_t> padding(items_.size() + 1); // s_nops before an item and its island
+  std::vector<uint64_t> paddingAt(items_.size() + 1);
   const auto place = [&] {
     uint64_t at = 0;
     auto island = islands.begin();
     for (uint32_t n = 0; n <= items_.size(); ++n) {
+      paddingAt[n] = at;
+      at += padding[n] * sizeof kNop;
       if (island != islands.end() && island->item == n) {
         island->offset = at;
         at += island->size();
@@ -93,6 +104,9 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
   struct Hop {
     int island = -1;
     uint32_t entry = 0;
+  };
+  const auto targetOf = [&](Label to, const Hop &hop) {
+    return hop.island >= 0 ? islands[hop.island].entryOffset(hop.entry) : offsetOf(to);
   };
   std::vector<Hop> hops(jumps_.size());
   std::vector<std::vector<Hop>> islandHops(islands.size());
@@ -149,6 +163,20 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
         islandHops[n][entry] = hop;
       }
     }
+    // All reach their targets: none must do so by the one distance.
+    const auto avoid = [&](uint64_t from, Label to, const Hop &hop) {
+      if (static_cast<int64_t>(targetOf(to, hop) - from) - 4 != int64_t{forbidden} * 4)
+        return;
+      ++padding[hop.island >= 0 ? islands[hop.island].item : labels_[to]];
+      changed = true;
+    };
+    if (!changed && forbidden) {
+      for (size_t n = 0; n < jumps_.size(); ++n)
+        avoid(offsets[jumps_[n].item] + items_[jumps_[n].item].size - 4, jumps_[n].to, hops[n]);
+      for (size_t n = 0; n < islands.size(); ++n)
+        for (uint32_t entry = 0; entry < islands[n].targets.size(); ++entry)
+          avoid(islands[n].entryOffset(entry), islands[n].targets[entry], islandHops[n][entry]);
+    }
     if (changed)
       total = place();
   }
@@ -159,11 +187,13 @@ luthier::Result<Layout::Result> Layout::finish(uint32_t branch, uint64_t reach) 
     const auto distance = static_cast<int16_t>((static_cast<int64_t>(to) - static_cast<int64_t>(at) - 4) / 4);
     memcpy(result.code.data() + at, &distance, sizeof distance);
   };
-  const auto targetOf = [&](Label to, const Hop &hop) {
-    return hop.island >= 0 ? islands[hop.island].entryOffset(hop.entry) : offsetOf(to);
-  };
   size_t island = 0;
   for (uint32_t n = 0; n < items_.size(); ++n) {
+    for (uint32_t k = 0; k < padding[n]; ++k)
+      memcpy(result.code.data() + paddingAt[n] + k * sizeof kNop, &kNop, sizeof kNop);
+    if (padding[n])
+      result.ranges.push_back(
+          {CodeRange::Kind::Island, paddingAt[n], padding[n] * sizeof kNop, items_[n].original, UINT32_MAX});
     for (; island < islands.size() && islands[island].item == n; ++island) {
       const Island &here = islands[island];
       if (here.targets.empty())

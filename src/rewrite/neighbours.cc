@@ -2,6 +2,8 @@
 
 #include "analysis/hazards.h"
 #include "analysis/replays.h"
+#include "analysis/seam_hazards.h"
+#include "isa/pending_scalars.h"
 
 #include <algorithm>
 
@@ -30,6 +32,13 @@ unsigned missingBehindVector(std::span<const Instr *const> code, unsigned distan
         return kFarthestFromVector - distance;
   }
   return 0;
+}
+
+/// Vector memory or LDS.
+bool hasMemory(std::span<const Instr *const> code) {
+  return std::ranges::any_of(code, [](const Instr *instr) {
+    return instr->memorySpace() != MemorySpace::None && instr->memorySpace() != MemorySpace::Scalar;
+  });
 }
 
 Path join(std::initializer_list<std::span<const Instr *const>> parts) {
@@ -175,21 +184,108 @@ unsigned Neighbours::missing(std::span<const Instr *const> first, std::span<cons
   return !states && replays_ && analysis::needsBreak(first, second) ? 1 : states;
 }
 
+void Neighbours::waitForScalars(PlacedSite &placed) const {
+  RegSet read = readByVectors_;
+  for (const CodeSequence *part : {&placed.before, &placed.fragment, &placed.after})
+    for (const Instr *instr : part->instrs())
+      read |= analysis::scalarsReadByVectors({instr, 1});
+  CodeSequence wait;
+  glue_.cure(wait, static_cast<analysis::Cures>(analysis::Cure::Drain), Reg::V0);
+  // What comes before has written any of them; so has the hook, and whoever branches around it.
+  const auto addTo = [&](CodeSequence &code, auto &&isEntry, auto &&inserted) {
+    isa::PendingScalars state(read, read);
+    size_t at = 0;
+    for (size_t n = 0; n < code.instrs().size(); ++n) {
+      if (isEntry(n))
+        state.wroteAll(read);
+      if (state.holdUp(*code.instrs()[n])) {
+        code.insert(at, n, wait);
+        inserted(n);
+        at += wait.size();
+        ++n;
+        state.wait();
+      }
+      state.execute(*code.instrs()[n]);
+      at += code.instrs()[n]->size();
+    }
+    return state;
+  };
+  isa::PendingScalars state = addTo(
+      placed.before, [](size_t) { return false; },
+      [&](size_t n) {
+        for (PlacedSite::Guard &guard : placed.guards)
+          if (n < guard.before) {
+            guard.at += wait.size();
+            ++guard.before;
+          }
+      });
+  // In the hook, its own writes are waited for (hook/scalar_waits.h).
+  if (std::ranges::any_of(placed.fragment.instrs(), [&](const Instr *instr) { return state.holdUp(*instr); }))
+    placed.before.append(wait);
+  addTo(
+      placed.after,
+      [&](size_t n) { return std::ranges::find(placed.guards, n, &PlacedSite::Guard::instrs) != placed.guards.end(); },
+      [&](size_t n) {
+        for (PlacedSite::Guard &guard : placed.guards)
+          if (n < guard.instrs) {
+            guard.into += wait.size();
+            ++guard.instrs;
+          }
+      });
+}
+
+void Neighbours::cureSeams(PlacedSite &placed, uint32_t next) const {
+  const isa::Target &target = glue_.target();
+  if (!target.seamHazards)
+    return;
+  // The call and the return are branches between what is around the hook and the hook.
+  if (placed.called && (target.seamHazards & isa::setOf({isa::SeamHazard::LdsBranchVmem})) &&
+      hasMemory(placed.executed()) && (hasMemory(placed.before.instrs()) || hasMemory(placed.after.instrs()))) {
+    CodeSequence wait;
+    glue_.add(wait, GlueOp::WaitStores);
+    placed.before.append(wait);
+    placed.insertBehindFragment(wait);
+  }
+  const Path inserted = join({placed.before.instrs(), placed.executed(), placed.after.instrs()});
+  const Block &block = cfg_.blocks()[block_];
+  const std::span<const Instr> rest =
+      next <= block.last() ? cfg_.instrs().subspan(next, block.last() - next + 1) : std::span<const Instr>();
+  const analysis::SeamCures cures = analysis::seamCures(target, glue_.waveSize(), inserted, readByVectors_, rest);
+  if (isa::hasPendingScalars(target))
+    waitForScalars(placed);
+  CodeSequence first, last;
+  glue_.cure(first, cures.before, Reg::V0);
+  glue_.cure(last, cures.behind, cures.moved);
+  placed.surround(first, last);
+}
+
+/// The branches around the hook must not be among those that go elsewhere.
+void Neighbours::finish(PlacedSite &placed) const {
+  constexpr size_t kForbidden = 0x3f;
+  if (glue_.target().seamHazards & isa::setOf({isa::SeamHazard::Offset3f}))
+    while (std::ranges::any_of(placed.guards, [&](const auto &guard) { return placed.distance(guard) == kForbidden; }))
+      placed.padBehindFragment(glue_, 1);
+  placed.finish();
+}
+
 void Neighbours::space(PlacedSite &placed, uint32_t next) {
+  cureSeams(placed, next);
   const unsigned window = analysis::hazardWindow(glue_.target());
   if (!window) {
-    placed.finish();
+    finish(placed);
     return;
   }
   // What comes first, to this; also where the hook is branched around.
-  const auto whole = [&] { return join({placed.before.instrs(), placed.fragment.instrs(), placed.after.instrs()}); };
-  const auto around = [&] {
-    return join({placed.before.instrs(), placed.after.instrs().subspan(placed.guard->instrs)});
+  const auto ways = [&] {
+    std::vector<Path> all = {join({placed.before.instrs(), placed.executed(), placed.after.instrs()})};
+    for (const PlacedSite::Guard &guard : placed.guards)
+      all.push_back(join({guard.upTo(placed), guard.from(placed)}));
+    return all;
   };
-  const Path inserted = whole(), skipped = placed.guard ? around() : Path();
   unsigned states = 0;
-  const auto comes = [&](const Path &path) {
-    states = std::max({states, missing(path, inserted), placed.guard ? missing(path, skipped) : 0});
+  const auto comes = [&, inserted = ways()](const Path &path) {
+    for (const Path &way : inserted)
+      states = std::max(states, missing(path, way));
   };
   if (here_.size() >= window)
     comes(here_);
@@ -202,23 +298,25 @@ void Neighbours::space(PlacedSite &placed, uint32_t next) {
       states = std::max(states, window);
   }
   // Within: the hook's own code is right, and so are the parts around it.
-  const unsigned toHook = missing(placed.before.instrs(), placed.fragment.instrs());
-  const unsigned fromHook = missing(join({placed.before.instrs(), placed.fragment.instrs()}), placed.after.instrs());
+  const unsigned toHook = missing(placed.before.instrs(), placed.executed());
+  const unsigned fromHook = missing(join({placed.before.instrs(), placed.executed()}), placed.after.instrs());
   placed.padBefore(glue_, states);
   placed.padBeforeFragment(glue_, toHook);
   placed.padBehindFragment(glue_, fromHook);
-  if (placed.guard)
-    placed.padAround(glue_, missing(placed.before.instrs(), placed.after.instrs().subspan(placed.guard->instrs)));
+  for (size_t n = 0; n < placed.guards.size(); ++n)
+    placed.padAround(glue_, n, missing(placed.guards[n].upTo(placed), placed.guards[n].from(placed)));
 
   // To what follows, as far as any rule reaches.
-  const Path code = whole(), shorter = placed.guard ? around() : Path();
-  unsigned reach = std::max(analysis::hazardReach(glue_.target(), code),
-                            placed.guard ? analysis::hazardReach(glue_.target(), shorter) : 0);
-  unsigned missingBehind = 0;
+  const std::vector<Path> last = ways();
+  const Path &code = last.front();
+  unsigned reach = 0, missingBehind = 0;
+  for (const Path &way : last)
+    reach = std::max(reach, analysis::hazardReach(glue_.target(), way));
   if (reach || (replays_ && code.back()->memorySpace() != MemorySpace::None)) {
     const Paths paths = behind(next, code, std::max<size_t>(reach, replays_ ? kRun : 0));
     for (const Path &path : paths.all)
-      missingBehind = std::max({missingBehind, missing(code, path), placed.guard ? missing(shorter, path) : 0});
+      for (const Path &way : last)
+        missingBehind = std::max(missingBehind, missing(way, path));
     if (paths.more)
       missingBehind = std::max(missingBehind, reach);
   }
@@ -228,9 +326,12 @@ void Neighbours::space(PlacedSite &placed, uint32_t next) {
   if (rest < kFarthestFromVector)
     missingBehind = std::max(missingBehind, missingBehindVector(code, rest));
   placed.padBehind(glue_, missingBehind);
-  placed.finish();
+  finish(placed);
   add(placed.before);
-  add(placed.fragment);
+  if (placed.called) // its code stays where it is
+    here_.insert(here_.end(), placed.executed().begin(), placed.executed().end());
+  else
+    add(placed.fragment);
   add(placed.after);
 }
 

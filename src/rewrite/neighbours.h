@@ -19,8 +19,9 @@ public:
   using Path = std::vector<const Instr *>;
 
   /// `replays`: memory accesses may be repeated.
-  Neighbours(const Glue &glue, const analysis::Cfg &cfg, bool replays)
-      : glue_(glue), cfg_(cfg), replays_(replays), written_(cfg.blocks().size()) {}
+  /// `readByVectors`: scalar registers that VALU instructions of the kernel read (analysis/seam_hazards.h).
+  Neighbours(const Glue &glue, const analysis::Cfg &cfg, bool replays, const RegSet &readByVectors)
+      : glue_(glue), cfg_(cfg), replays_(replays), readByVectors_(readByVectors), written_(cfg.blocks().size()) {}
 
   void startEntry();               ///< what is inserted before the first block, where calls go
   void startBlock(uint32_t block); ///< in the order of their numbers
@@ -46,12 +47,18 @@ private:
   Paths behind(uint32_t next, std::span<const Instr *const> code, size_t length) const;
   void appendHead(Path &path, uint32_t block, size_t length) const;
   void prependTail(Path &path, uint32_t block) const;
+  /// What is needed at both ends of a site where s_nop is no cure.
+  void cureSeams(PlacedSite &placed, uint32_t next) const;
+  /// The waits that code around a hook needs before it reads SGPRs (isa/pending_scalars.h).
+  void waitForScalars(PlacedSite &placed) const;
+  void finish(PlacedSite &placed) const;
   /// Wait states missing between the two.
   unsigned missing(std::span<const Instr *const> first, std::span<const Instr *const> second) const;
 
   const Glue &glue_;
   const analysis::Cfg &cfg_;
   bool replays_;
+  RegSet readByVectors_;
   std::deque<CodeSequence> inserted_; ///< keeps what the paths refer to
   std::vector<Path> written_;         ///< by block, if anything was inserted there
   Path entry_;

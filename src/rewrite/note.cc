@@ -29,9 +29,13 @@ std::string valueOf(std::span<const InputBinding> inputs, std::span<const Reg> p
   std::vector<Reg> from;
   if (std::ranges::all_of(inputs, &InputBinding::constant)) {
     uint64_t value = inputs[0].value;
-    if (inputs.size() > 1)
+    if (inputs.size() == 2)
       value |= uint64_t{inputs[1].value} << 32;
     what = fmt::format("{:#x}", value);
+    for (size_t n = 1; n < inputs.size() && inputs.size() > 2; ++n)
+      what += fmt::format("{}{:#x}{}", n == 1 ? ", " : "", inputs[n].value, n + 1 < inputs.size() ? ", " : "");
+    if (inputs.size() > 2)
+      what = "{" + what + "}";
   } else if (inputs[0].lane >= 0)
     what = fmt::format("{} from lane {}", toString(inputs[0].guest), inputs[0].lane);
   else {
@@ -43,6 +47,12 @@ std::string valueOf(std::span<const InputBinding> inputs, std::span<const Reg> p
   return to == from ? what : what + " in " + listOf(to);
 }
 
+std::string placeOf(const Home &home) {
+  if (home.memory >= 0)
+    return "memory";
+  return home.lanes ? fmt::format("lane {} of {}", home.lane, toString(home.regs.first)) : toString(home.regs.first);
+}
+
 std::string_view labelOf(const Argument &argument) {
   switch (argument.kind) {
   case Argument::Kind::Address:
@@ -51,6 +61,12 @@ std::string_view labelOf(const Argument &argument) {
     return "width = ";
   case Argument::Kind::Pc:
     return "pc = ";
+  case Argument::Kind::Result:
+    return "result = ";
+  case Argument::Kind::Kernarg:
+    return "kernarg = ";
+  case Argument::Kind::Callee:
+    return "callee = ";
   default:
     return "";
   }
@@ -60,7 +76,7 @@ std::string_view labelOf(const Argument &argument) {
 
 std::string noteOf(const Insertion &insertion, const Site &site, const PlacedSite &placed) {
   const hook::Fragment &fragment = *site.fragment->fragment;
-  std::vector<std::string> parameters(insertion.arguments.size());
+  std::vector<std::string> parameters(insertion.argumentCount());
   std::string others;
   size_t at = 0;
   for (const Port &port : fragment.inputs) {
@@ -73,30 +89,46 @@ std::string noteOf(const Insertion &insertion, const Site &site, const PlacedSit
       text += text.empty() ? value : " + " + value; // the parts of an address
       continue;
     }
-    std::string name = "per-launch variables";
-    if (port.kind == Port::Kind::WaveVariable)
+    std::string name = port.kind == Port::Kind::LdsBlock     ? "LDS"
+                       : port.kind == Port::Kind::GroupBlock ? "per-workgroup variables"
+                                                             : "per-launch variables";
+    if (port.kind == Port::Kind::WaveVariable || port.kind == Port::Kind::LaneVariable)
       name = insertion.module->variables()[port.index].name;
     else if (port.kind == Port::Kind::Launch)
       name = hook::kLaunchValueNames[port.launch];
+    else if (port.kind == Port::Kind::Frame)
+      name = "frame";
     others += (others.empty() ? " with " : ", ") +
               (port.kind == Port::Kind::Register ? value : fmt::format("{} = {}", name, value));
   }
-  std::string text = insertion.hook + "(";
+  const size_t ofPredicate = insertion.predicateArguments.size();
+  std::string text = (insertion.predicate.empty() ? insertion.hook : "if " + insertion.predicate) + "(";
   for (size_t n = 0; n < parameters.size(); ++n) {
-    const Argument &argument = insertion.arguments[n];
-    text += n ? ", " : "";
+    const Argument &argument = insertion.argument(n);
+    if (!insertion.predicate.empty() && n == ofPredicate)
+      text += "): " + insertion.hook + "(";
+    else
+      text += n ? ", " : "";
     if (argument.kind == Argument::Kind::Operand)
       text += fmt::format("op{} = ", argument.value);
+    else if (argument.kind == Argument::Kind::Source)
+      text += fmt::format("source{} = ", argument.value);
     else if (argument.kind == Argument::Kind::Launch)
       text += fmt::format("{} = ", hook::kLaunchValueNames[static_cast<size_t>(argument.launch)]);
     else
       text += labelOf(argument);
     text += parameters[n].empty() ? "not used" : parameters[n];
   }
+  if (!insertion.predicate.empty() && ofPredicate == parameters.size())
+    text += "): " + insertion.hook + "(";
   text += ")";
   if (!insertion.result.empty())
     text += " -> " + toString(insertion.result);
-  return text + others;
+  text += others;
+  for (const VisitCheck &check : site.checks)
+    text += check.every ? fmt::format(", every {} visits by {}", check.every, placeOf(check.home))
+                        : fmt::format(", when {} = {}", insertion.sampling.when, placeOf(check.home));
+  return text + (placed.called ? ", called" : "");
 }
 
 } // namespace luthier::rewrite

@@ -1,5 +1,6 @@
 #include "rewrite/placement.h"
 
+#include "rewrite/shared_hook.h"
 #include "rewrite/site_plan.h"
 #include "rewrite/testing.h"
 
@@ -10,6 +11,9 @@ namespace luthier::rewrite {
 
 namespace {
 
+using analysis::Counter;
+using analysis::CounterSet;
+using analysis::setOf;
 using hook::HookKind;
 
 /// Writes the code of a plan.
@@ -30,6 +34,9 @@ private:
   }
   /// Whether two scalar inputs, one after the other, are the halves of 64 bits that one instruction can move.
   bool movesAsPair(const InputBinding &low, const InputBinding &high) const;
+  void writeChecks(PlacedSite &placed);
+  void endChecks(PlacedSite &placed) const;
+  void setLanes(CodeSequence &code) const;
   void setMode(CodeSequence &code) const;
   void restoreMode(CodeSequence &code) const;
   Result<void> writeOutputs(CodeSequence &code);
@@ -58,7 +65,10 @@ void Writer::store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg
   }
   const unsigned place = slot - pool_.freeAccumulators().size();
   spill_.slots = std::max(spill_.slots, place + 1);
-  glue_.scratch(code, GlueOp::ScratchStore, reg, *base, place * 4);
+  if (spill_.direct)
+    glue_.scratch(code, GlueOp::ScratchStoreDirect, reg, Reg::S0, spill_.base + place * 4);
+  else
+    glue_.scratch(code, GlueOp::ScratchStore, reg, *base, place * 4);
 }
 
 bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base) {
@@ -66,7 +76,11 @@ bool Writer::load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg>
     glue_.add(code, GlueOp::AccumulatorRead, reg, *accumulator);
     return false;
   }
-  glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, (slot - pool_.freeAccumulators().size()) * 4);
+  const unsigned place = slot - pool_.freeAccumulators().size();
+  if (spill_.direct)
+    glue_.scratch(code, GlueOp::ScratchLoadDirect, reg, Reg::S0, spill_.base + place * 4);
+  else
+    glue_.scratch(code, GlueOp::ScratchLoad, reg, *base, place * 4);
   return true;
 }
 
@@ -80,10 +94,82 @@ bool Writer::movesAsPair(const InputBinding &low, const InputBinding &high) cons
          to != low.guest;
 }
 
-/// Fields of MODE that are set at once.
-constexpr std::pair<unsigned, unsigned> kModeFields[] = {{0, 10}, {12, 7}, {23, 1}};
+/// Branches that are taken in visits that do not run the hook; endChecks() says where to.
+void Writer::writeChecks(PlacedSite &placed) {
+  CodeSequence &code = placed.before;
+  if (plan_.checkScc)
+    glue_.add(code, GlueOp::SaveScc, *plan_.checkScc);
+  for (const auto &[home, every] : site_.checks) {
+    const bool memory = home.memory >= 0;
+    const Reg value = memory || home.lanes ? *plan_.checkValue : home.regs.first;
+    const auto keep = [&] {
+      if (memory) {
+        glue_.scalarMemory(code, GlueOp::ScalarStore, value, spill_.kept(home.memory));
+        glue_.wait(code, setOf(Counter::Lgkm)); // its data is read late
+      } else if (home.lanes)
+        glue_.writeLane(code, home.regs.first, home.lane, value);
+    };
+    if (memory) {
+      glue_.scalarMemory(code, GlueOp::ScalarLoad, value, spill_.kept(home.memory));
+      glue_.wait(code, setOf(Counter::Lgkm));
+    } else if (home.lanes)
+      glue_.readLane(code, value, home.regs.first, home.lane);
+    if (every) {
+      glue_.add(code, GlueOp::CountDown, value);
+      keep();
+    } else
+      glue_.add(code, GlueOp::RestoreScc, value); // whether it is zero
+    placed.guards.push_back({.at = code.size(), .before = code.instrs().size() + 1});
+    glue_.add(code, GlueOp::BranchScc0);
+    if (every) {
+      glue_.constant(code, value, every - 1);
+      keep();
+    }
+  }
+}
 
-constexpr uint32_t fieldOf(uint32_t mode, unsigned first, unsigned bits) { return mode >> first & ((1u << bits) - 1); }
+/// What follows is executed in all visits: all that is restored there has been saved before the checks.
+void Writer::endChecks(PlacedSite &placed) const {
+  const std::optional<Reg> scc = plan_.checkScc ? plan_.checkScc : plan_.scc;
+  if (scc && outputIs(Reg::Scc))
+    glue_.add(placed.after, GlueOp::SaveScc, *scc);
+  for (size_t n = 0; n < site_.checks.size(); ++n) {
+    placed.guards[n].into = placed.after.size();
+    placed.guards[n].instrs = placed.after.instrs().size();
+  }
+  if (scc)
+    glue_.add(placed.after, GlueOp::RestoreScc, *scc);
+}
+
+/// EXEC as the site wants it.
+void Writer::setLanes(CodeSequence &code) const {
+  const Home &home = *site_.startLanes;
+  for (unsigned half = 0; half < glue_.waveSize() / 32 && plan_.startLanes; ++half)
+    if (home.memory >= 0)
+      glue_.scalarMemory(code, GlueOp::ScalarLoad, *plan_.startLanes + half,
+                         spill_.kept(home.memory + static_cast<int>(half)));
+    else
+      glue_.readLane(code, *plan_.startLanes + half, home.regs.first, home.lane + half);
+  if (home.memory >= 0)
+    glue_.wait(code, setOf(Counter::Lgkm));
+  glue_.add(code, GlueOp::RestoreExec, plan_.startLanes.value_or(home.regs.first));
+}
+
+/// Fields of MODE that are set at once.
+struct ModeField {
+  unsigned first, bits;
+};
+
+/// Calls `set(first bit, bits, value)` for what must be changed in MODE to get from one to the other.
+template <class Set> void changeMode(const isa::Target &target, uint32_t from, uint32_t to, Set set) {
+  const uint32_t settable = analysis::settableModeBits(target);
+  const ModeField fields[] = {{0, target.clampAndIeeeModes ? 10u : 8u}, {12, 7}, {23, 1}};
+  for (const ModeField &field : fields) {
+    const uint32_t mask = (1u << field.bits) - 1;
+    if ((from ^ to) & settable & mask << field.first)
+      set(field.first, field.bits, (to & settable) >> field.first & mask);
+  }
+}
 
 /// The guest's mode is saved if it is not known.
 void Writer::setMode(CodeSequence &code) const {
@@ -91,12 +177,10 @@ void Writer::setMode(CodeSequence &code) const {
     glue_.add(code, GlueOp::SaveFlags, *plan_.flags);
   if (plan_.mode) {
     glue_.add(code, GlueOp::SaveMode, *plan_.mode);
-    glue_.setMode(code, 0, 24, analysis::kHookMode);
+    glue_.setMode(code, 0, 24, analysis::kHookMode & analysis::settableModeBits(glue_.target()));
   } else if (site_.mode)
-    for (const auto &[first, bits] : kModeFields)
-      if (const uint32_t hook = fieldOf(analysis::kHookMode, first, bits);
-          hook != fieldOf(site_.mode->value, first, bits))
-        glue_.setMode(code, first, bits, hook);
+    changeMode(glue_.target(), site_.mode->value, analysis::kHookMode,
+               [&](unsigned first, unsigned bits, uint32_t value) { glue_.setMode(code, first, bits, value); });
 }
 
 void Writer::restoreMode(CodeSequence &code) const {
@@ -105,10 +189,8 @@ void Writer::restoreMode(CodeSequence &code) const {
   if (plan_.mode)
     glue_.add(code, GlueOp::RestoreMode, *plan_.mode);
   else if (site_.mode)
-    for (const auto &[first, bits] : kModeFields)
-      if (const uint32_t guest = fieldOf(site_.mode->value, first, bits);
-          guest != fieldOf(analysis::kHookMode, first, bits))
-        glue_.setMode(code, first, bits, guest);
+    changeMode(glue_.target(), analysis::kHookMode, site_.mode->value,
+               [&](unsigned first, unsigned bits, uint32_t value) { glue_.setMode(code, first, bits, value); });
 }
 
 Result<void> Writer::writeOutputs(CodeSequence &code) {
@@ -142,7 +224,7 @@ Result<void> Writer::writeOutputs(CodeSequence &code) {
       LUTHIER_TRY(glue_.move(code, output.guest, from));
   }
   if (stored) // its data is read late
-    glue_.add(code, GlueOp::WaitScalar);
+    glue_.wait(code, setOf(Counter::Lgkm));
   if (halves) // a write of all of it, for VCCZ
     glue_.add(code, GlueOp::RestoreVcc, Reg::VccLo);
   return {};
@@ -152,40 +234,53 @@ Result<PlacedSite> Writer::write() {
   PlacedSite placed;
   CodeSequence &in = placed.before, &out = placed.after;
   const bool lane = fragment_.kind == HookKind::Lane;
+  if (plan_.checksFirst)
+    writeChecks(placed);
   if (plan_.wait) {
-    // Exports and GDS read their sources late.
-    glue_.add(in, site_.waits->most(analysis::Counter::Exp) && plantedFault() != Fault::Exports ? GlueOp::WaitAll
-                                                                                                : GlueOp::WaitBoth);
+    CounterSet counters = site_.waits->pending();
+    if (plantedFault() == Fault::Exports) // they and GDS read their sources late
+      counters &= static_cast<CounterSet>(~setOf(Counter::Exp));
+    glue_.wait(in, counters);
     placed.waited = true;
   }
   if (site_.indexed)
     glue_.add(in, GlueOp::IndexOff);
 
   // Scalar registers that are lent, and the vector register that keeps them.
-  const unsigned lanesSlot = 0, firstSlot = plan_.lanesLent;
+  const unsigned firstSlot = plan_.lanesLent; // behind those of the lent ones that keep scalar registers
+  const std::span<const Reg> lentLanes = std::span(plan_.lanes).last(plan_.lanesLent);
+  const auto laneOf = [&](unsigned n) { return plan_.lanes[n / glue_.waveSize()]; };
   if (plan_.lanesLent) {
     if (plan_.lanesBase)
       glue_.constant(in, *plan_.lanesBase, spill_.base);
     glue_.add(in, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(in, GlueOp::ExecAll);
-    store(in, lanesSlot, *plan_.lanes, plan_.lanesBase);
+    for (unsigned n = 0; n < lentLanes.size(); ++n)
+      store(in, n, lentLanes[n], plan_.lanesBase);
     glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
   }
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
     if (plan_.scalarsInMemory)
       glue_.scalarMemory(in, GlueOp::ScalarStore, plan_.lentScalars[n], spill_.saved(n));
     else
-      glue_.writeLane(in, *plan_.lanes, n, plan_.lentScalars[n]);
+      glue_.writeLane(in, laneOf(n), n % glue_.waveSize(), plan_.lentScalars[n]);
   if (plan_.scalarsInMemory) { // scalar stores read their data late
-    glue_.add(in, GlueOp::WaitScalar);
+    glue_.wait(in, setOf(Counter::Lgkm));
     spill_.scalarsUsed = true;
   }
 
   if (plan_.scc)
     glue_.add(in, GlueOp::SaveScc, *plan_.scc);
   for (const InputBinding &copy : plan_.copies)
-    if (copy.inRegister() && copy.guest == Reg::Scc && !isVector(copy.fragment))
-      glue_.add(in, GlueOp::SaveScc, plan_.map(copy.fragment));
+    if (copy.inRegister() && copy.guest == Reg::Scc && !isVector(copy.fragment)) {
+      if (plan_.checkScc)
+        glue_.add(in, GlueOp::MoveScalar, plan_.map(copy.fragment), *plan_.checkScc);
+      else
+        glue_.add(in, GlueOp::SaveScc, plan_.map(copy.fragment));
+    }
+  const bool checksHere = !site_.checks.empty() && !plan_.checksFirst;
+  if (checksHere)
+    writeChecks(placed);
   if (plan_.spillBase)
     glue_.constant(in, *plan_.spillBase, spill_.base);
   if (plan_.vcc)
@@ -213,11 +308,14 @@ Result<PlacedSite> Writer::write() {
       LUTHIER_TRY(glue_.move(in, to, copy.guest));
   }
   if (loaded)
-    glue_.add(in, GlueOp::WaitScalar);
+    glue_.wait(in, setOf(Counter::Lgkm));
   if (plan_.exec) {
     if (!plan_.execGiven)
       glue_.add(in, GlueOp::SaveExec, *plan_.exec);
-    glue_.add(in, GlueOp::ExecOne);
+    if (site_.startLanes)
+      setLanes(in);
+    else
+      glue_.add(in, GlueOp::ExecOne);
   }
   if (plan_.vectorsExec) {
     glue_.add(in, GlueOp::SaveExec, *plan_.vectorsExec);
@@ -237,15 +335,19 @@ Result<PlacedSite> Writer::write() {
       LUTHIER_TRY(glue_.move(in, to, copy.guest));
   }
 
-  for (const InstrTemplate &instr : site_.fragment->instrs)
-    placed.fragment.add(instr, plan_.map);
+  placed.called = site_.shared;
+  if (site_.shared)
+    glue_.add(placed.fragment, GlueOp::Call, site_.shared->returnTo);
+  else
+    for (const InstrTemplate &instr : site_.fragment->instrs)
+      placed.fragment.add(instr, plan_.map);
 
   restoreMode(out);
   if (lane)
     LUTHIER_TRY(writeOutputs(out));
   if (lane && !fragment_.safeWhenEmpty) {
     // Around the hook when no lane is active.
-    placed.guard = {in.size(), out.size(), out.instrs().size()};
+    placed.guards.push_back({in.size(), out.size(), in.instrs().size() + 1, out.instrs().size()});
     glue_.add(in, GlueOp::BranchExecZero);
   }
   setMode(in);
@@ -265,75 +367,112 @@ Result<PlacedSite> Writer::write() {
     glue_.add(out, GlueOp::RestoreM0, *plan_.m0);
   if (!lane)
     LUTHIER_TRY(writeOutputs(out));
-  if (plan_.scc && !outputIs(Reg::Scc))
+  if (checksHere)
+    endChecks(placed);
+  else if (plan_.scc && !outputIs(Reg::Scc))
     glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
   for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
     if (plan_.scalarsInMemory)
       glue_.scalarMemory(out, GlueOp::ScalarLoad, plan_.lentScalars[n], spill_.saved(n));
     else
-      glue_.readLane(out, plan_.lentScalars[n], *plan_.lanes, n);
+      glue_.readLane(out, plan_.lentScalars[n], laneOf(n), n % glue_.waveSize());
   if (plan_.lanesLent) {
     if (plan_.lanesBase)
       glue_.constant(out, *plan_.lanesBase, spill_.base);
     glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(out, GlueOp::ExecAll);
-    loads |= load(out, lanesSlot, *plan_.lanes, plan_.lanesBase);
+    for (unsigned n = 0; n < lentLanes.size(); ++n)
+      loads |= load(out, n, lentLanes[n], plan_.lanesBase);
     glue_.add(out, GlueOp::RestoreExec, *plan_.lanesExec);
   }
-  const bool scalars = fragment_.pendingScalar || plan_.scalarsInMemory;
-  if (loads || scalars)
-    glue_.add(out, loads && scalars ? GlueOp::WaitBoth : loads ? GlueOp::WaitVector : GlueOp::WaitScalar);
+  CounterSet counters = 0;
+  if (loads)
+    counters |= setOf(Counter::Vm);
+  if (fragment_.pendingScalar)
+    counters |= setOf(Counter::Lgkm) | setOf(Counter::Ds);
+  if (plan_.scalarsInMemory)
+    counters |= setOf(Counter::Lgkm);
+  glue_.wait(out, counters);
   if (site_.indexed)
     glue_.add(out, GlueOp::IndexOn);
+  if (plan_.checksFirst)
+    endChecks(placed);
   placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
   for (const InputBinding &input : site_.inputs)
     placed.inputs.push_back(plan_.map(input.fragment));
   return placed;
 }
 
-void padFront(CodeSequence &code, const Glue &glue, unsigned waitStates) {
-  CodeSequence padded;
-  glue.nops(padded, waitStates);
-  padded.append(code);
-  code = std::move(padded);
-}
-
 } // namespace
 
+std::span<const Instr *const> PlacedSite::executed() const {
+  return called ? called->path.instrs() : fragment.instrs();
+}
+
 void PlacedSite::padBefore(const Glue &glue, unsigned waitStates) {
-  const size_t was = before.size();
-  padFront(before, glue, waitStates);
-  if (guard)
-    guard->at += before.size() - was;
+  CodeSequence nops;
+  glue.nops(nops, waitStates);
+  surround(nops, {});
 }
 
 void PlacedSite::padBeforeFragment(const Glue &glue, unsigned waitStates) { glue.nops(before, waitStates); }
 
 void PlacedSite::padBehindFragment(const Glue &glue, unsigned waitStates) {
-  const size_t was = after.size(), instrs = after.instrs().size();
-  padFront(after, glue, waitStates);
-  if (guard) {
-    guard->into += after.size() - was;
-    guard->instrs += after.instrs().size() - instrs;
+  CodeSequence nops;
+  glue.nops(nops, waitStates);
+  insertBehindFragment(nops);
+}
+
+void PlacedSite::insertBehindFragment(const CodeSequence &code) {
+  after.insert(0, 0, code);
+  for (Guard &guard : guards) {
+    guard.into += code.size();
+    guard.instrs += code.instrs().size();
   }
 }
 
-void PlacedSite::padAround(const Glue &glue, unsigned waitStates) {
+void PlacedSite::padAround(const Glue &glue, size_t number, unsigned waitStates) {
   if (!waitStates)
     return;
   CodeSequence nops;
   glue.nops(nops, waitStates);
-  after.insert(guard->into, guard->instrs, nops);
+  const Guard to = guards[number];
+  after.insert(to.into, to.instrs, nops);
+  for (Guard &guard : guards)
+    if (guard.into > to.into) {
+      guard.into += nops.size();
+      guard.instrs += nops.instrs().size();
+    }
 }
 
 void PlacedSite::padBehind(const Glue &glue, unsigned waitStates) { glue.nops(after, waitStates); }
 
+void PlacedSite::surround(const CodeSequence &first, const CodeSequence &last) {
+  for (Guard &guard : guards) {
+    guard.at += first.size();
+    guard.before += first.instrs().size();
+  }
+  before.insert(0, 0, first);
+  after.append(last);
+}
+
 void PlacedSite::finish() {
-  if (guard)
-    before.setSimm16(guard->at, static_cast<int>((before.size() - guard->at - 4 + fragment.size() + guard->into) / 4));
+  for (const Guard &guard : guards)
+    before.setSimm16(guard.at, static_cast<int>(distance(guard)));
 }
 
 Result<PlacedSite> Placer::place(const Site &site) {
+  if (site.shared) {
+    if (auto called = placeAs(site))
+      return called;
+    Site copied = site;
+    copied.shared = nullptr;
+    return placeAs(copied);
+  }
+  return placeAs(site);
+}
+
+Result<PlacedSite> Placer::placeAs(const Site &site) {
   const SitePlan plan = LUTHIER_TRY(planSite(glue_, pool_, spill_, site));
   PlacedSite placed = LUTHIER_TRY(Writer(glue_, pool_, spill_, site, plan).write());
   pool_.use(plan.used);

@@ -1,5 +1,7 @@
 #include "rewrite/points.h"
 
+#include "isa/message.h"
+
 #include <algorithm>
 
 namespace luthier::rewrite {
@@ -46,7 +48,23 @@ Result<size_t> functionOf(const Insertion &insertion, const std::vector<const an
   return static_cast<size_t>(found - functions.begin());
 }
 
+/// Where the end of the block that an instruction is in begins: the instruction before which its vector registers are
+/// still there. Cfg::kNone: they are there to the end.
+uint32_t startOfEnd(const Cfg &cfg, const Block &block, const isa::Target &target) {
+  if (!target.deallocatesVgprs)
+    return Cfg::kNone;
+  for (uint32_t n = block.first; n <= block.last(); ++n)
+    if (deallocatesVgprs(cfg.instrs()[n], target))
+      return n > block.first && cfg.instrs()[n - 1].opcode() == Opcode::S_NOP ? n - 1 : n;
+  return Cfg::kNone;
+}
+
 } // namespace
+
+bool deallocatesVgprs(const Instr &instr, const isa::Target &target) {
+  return target.deallocatesVgprs && instr.opcode() == Opcode::S_SENDMSG && !instr.operands().empty() &&
+         isa::messageOf(instr.operands()[0].value) == isa::Message::DeallocVgprs;
+}
 
 const Instr *instrOf(const Insertion &insertion, const std::vector<const analysis::Function *> &functions) {
   const auto function = functionOf(insertion, functions);
@@ -67,8 +85,8 @@ const Instr *instrOf(const Insertion &insertion, const std::vector<const analysi
 }
 
 Result<void> addPoints(const Insertion &insertion, uint32_t number,
-                       const std::vector<const analysis::Function *> &functions, std::vector<FunctionPoints> &points,
-                       uint32_t &places) {
+                       const std::vector<const analysis::Function *> &functions, const isa::Target &target,
+                       std::vector<FunctionPoints> &points, uint32_t &places) {
   const size_t n = LUTHIER_TRY(functionOf(insertion, functions));
   const Cfg &cfg = functions[n]->cfg();
   const bool whole = insertion.position >= Position::FunctionEntry;
@@ -80,14 +98,21 @@ Result<void> addPoints(const Insertion &insertion, uint32_t number,
   const bool ends = instr.is(Property::Terminator) || instr.is(Property::EndProgram);
   FunctionPoints &here = points[n];
   places = 1;
+  const uint32_t end = whole ? Cfg::kNone : startOfEnd(cfg, block, target);
   switch (insertion.position) {
   case Position::Before:
-    here.instrs[index].before.push_back(number);
+    if (end != Cfg::kNone && index > end)
+      here.instrs[end].early[index].push_back(number);
+    else
+      here.instrs[index].before.push_back(number);
     return {};
   case Position::After:
     if (ends)
       return makeError("{} at {:#x} ends its block: nothing comes behind it", instr.mnemonic(), instr.address());
-    here.instrs[index].after.push_back(number);
+    if (end != Cfg::kNone && index >= end)
+      here.instrs[end].early[index + 1].push_back(number);
+    else
+      here.instrs[index].after.push_back(number);
     return {};
   case Position::Replace:
   case Position::Remove: {
@@ -142,7 +167,8 @@ Result<void> addPoints(const Insertion &insertion, uint32_t number,
     for (size_t f = 0; f < functions.size(); ++f)
       for (const Block &b : functions[f]->cfg().blocks())
         if (b.exit == Exit::End) {
-          points[f].instrs[b.last()].exit.push_back(number);
+          const uint32_t last = startOfEnd(functions[f]->cfg(), b, target);
+          points[f].instrs[last == Cfg::kNone ? b.last() : last].exit.push_back(number);
           ++places;
         }
     if (!places)
@@ -152,21 +178,16 @@ Result<void> addPoints(const Insertion &insertion, uint32_t number,
   return {};
 }
 
-RegSet observedDead(const Cfg &cfg, const FunctionPoints &points, const analysis::Liveness &liveness,
-                    const std::vector<RegSet> &reads) {
-  RegSet observed;
-  const auto look = [&](const std::vector<uint32_t> &insertions, const analysis::LiveSets &live) {
-    for (uint32_t n : insertions)
-      observed |= reads[n] - live.active;
-  };
-  const auto looks = [&](const std::vector<uint32_t> &insertions) {
-    return std::ranges::any_of(insertions, [&](uint32_t n) { return !reads[n].empty(); });
-  };
+void forEachPoint(const Cfg &cfg, const FunctionPoints &points, const analysis::Liveness &liveness,
+                  const std::function<bool(uint32_t insertion)> &wanted,
+                  const std::function<void(const std::vector<uint32_t> &insertions, const Instr &at,
+                                           const analysis::LiveSets &live)> &visit) {
+  const auto looks = [&](const std::vector<uint32_t> &insertions) { return std::ranges::any_of(insertions, wanted); };
   if (looks(points.entry))
-    look(points.entry, liveness.atStart(0));
+    visit(points.entry, cfg.instrs().front(), liveness.atStart(0));
   for (const auto &[edge, insertions] : points.edges)
     if (looks(insertions))
-      look(insertions, liveness.atStart(edge.second));
+      visit(insertions, cfg.terminator(cfg.blocks()[edge.first]), liveness.atStart(edge.second));
   for (auto it = points.instrs.begin(); it != points.instrs.end();) {
     const uint32_t number = cfg.blockOf(it->first);
     const Block &block = cfg.blocks()[number];
@@ -174,7 +195,8 @@ RegSet observedDead(const Cfg &cfg, const FunctionPoints &points, const analysis
     const bool any = std::any_of(it, end, [&](const auto &at) {
       const FunctionPoints::AtInstr &here = at.second;
       return looks(here.blockEntry) || looks(here.before) || looks(here.exit) || looks(here.instead) ||
-             looks(here.after);
+             looks(here.after) ||
+             std::ranges::any_of(here.early, [&](const auto &early) { return looks(early.second); });
     });
     it = end;
     if (!any)
@@ -183,12 +205,25 @@ RegSet observedDead(const Cfg &cfg, const FunctionPoints &points, const analysis
     liveness.walk(number, [&](const Instr &instr, const analysis::LiveSets &live) {
       if (const auto at = points.instrs.find(cfg.indexOf(instr)); at != points.instrs.end()) {
         for (const auto *list : {&at->second.blockEntry, &at->second.before, &at->second.exit, &at->second.instead})
-          look(*list, live);
-        look(at->second.after, behind);
+          visit(*list, instr, live);
+        for (const auto &[index, list] : at->second.early)
+          visit(list, cfg.instrs()[index], live);
+        visit(at->second.after, instr, behind);
       }
       behind = live;
     });
   }
+}
+
+RegSet observedDead(const Cfg &cfg, const FunctionPoints &points, const analysis::Liveness &liveness,
+                    const std::vector<RegSet> &reads) {
+  RegSet observed;
+  forEachPoint(
+      cfg, points, liveness, [&](uint32_t n) { return !reads[n].empty(); },
+      [&](const std::vector<uint32_t> &insertions, const Instr &, const analysis::LiveSets &live) {
+        for (uint32_t n : insertions)
+          observed |= reads[n] - live.active;
+      });
   return observed;
 }
 

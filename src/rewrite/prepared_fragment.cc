@@ -13,14 +13,14 @@ Result<std::unique_ptr<PreparedFragment>> PreparedFragment::make(std::shared_ptr
     if (!made)
       return made.error().withContext(fragment->hook);
     for (const isa::RegisterField &field : made->fields)
-      tuples.push_back({field.regs, field.alignment, false});
+      tuples.push_back({field.regs, field.alignment, field.limit, false});
     result->instrs.push_back(*std::move(made));
   }
   // Values that only pass through are named by no instruction.
   for (const auto *ports : {&fragment->inputs, &fragment->outputs})
     for (const hook::Port &port : *ports)
       for (unsigned n = 0; n < port.regs.count; ++n)
-        tuples.push_back({{port.regs.first + n, 1}, 1, false});
+        tuples.push_back({.regs = {port.regs.first + n, 1}});
 
   std::ranges::sort(tuples, {}, [](const Cluster &c) { return number(c.regs.first); });
   for (const Cluster &tuple : tuples) {
@@ -30,6 +30,7 @@ Result<std::unique_ptr<PreparedFragment>> PreparedFragment::make(std::shared_ptr
           std::max(number(last->regs.first) + last->regs.count, number(tuple.regs.first) + tuple.regs.count);
       last->regs.count = static_cast<uint16_t>(end - number(last->regs.first));
       last->alignment = std::max(last->alignment, tuple.alignment);
+      last->limit = std::min(last->limit, tuple.limit);
     } else
       result->clusters.push_back(tuple);
   }

@@ -16,6 +16,7 @@ namespace luthier::rewrite {
 struct Cluster {
   RegRange regs;
   unsigned alignment = 1; ///< the new first register must be equal to the old one modulo this
+  unsigned limit = 256;   ///< and the last one's number be below
   bool written = false;   ///< any of them, anywhere in the fragment
 };
 

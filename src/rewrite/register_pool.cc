@@ -44,12 +44,12 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   const isa::ResourceUse use{.waveSize = waveSize,
                              .vgprs = had.vgprs,
                              .accVgprs = had.accVgprs,
-                             .sgprs = descriptor.sgprs(target),
+                             .sgprs = target.countsSgprs() ? descriptor.sgprs(target) : 0,
                              .ldsBytes = 0,
                              .workgroupSize = 0};
   const unsigned files = target.unifiedVgprs && target.accVgprs ? target.vgprs + target.accVgprs : target.vgprs;
-  constexpr unsigned kSimds = 4; // that the waves of a workgroup are spread over
-  const unsigned wavesPerSimd = (largestGroup + kSimds * waveSize - 1) / (kSimds * waveSize);
+  const unsigned lanes = descriptor.simds(target) * waveSize; // of a workgroup's waves, one per SIMD
+  const unsigned wavesPerSimd = (largestGroup + lanes - 1) / lanes;
   pool.vectorLimit_ = std::max<unsigned>(descriptor.vgprs(target),
                                          wavesPerSimd ? isa::maxVgprs(target, waveSize, wavesPerSimd) : files);
   const isa::Headroom more = isa::headroom(target, use);
@@ -69,31 +69,39 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
                                                   : std::min<unsigned>(target.accVgprs, had.accVgprs + more.accVgprs);
   for (unsigned n = had.accVgprs; n < accVgprs; ++n)
     pool.beyondAccumulators_.insert(agpr(n));
+  // What the kernel's code leaves out among its own is as good as new, too.
+  const unsigned initialSgprs = descriptor.initialSgprs(target).total;
+  constexpr unsigned kWorkitemIds = 3;
   for (unsigned n = 0; n < had.sgprs; ++n)
-    pool.lendable_.insert(sgpr(n));
+    (open || n < initialSgprs || touched.contains(sgpr(n)) ? pool.lendable_ : pool.usable_).insert(sgpr(n));
   for (unsigned n = 0; n < had.vgprs; ++n)
-    pool.lendable_.insert(vgpr(n));
+    (open || n < kWorkitemIds || touched.contains(vgpr(n)) ? pool.lendable_ : pool.usable_).insert(vgpr(n));
   // The hardware writes XNACK_MASK when it repeats an access that faulted, which it does unless XNACK is off: a target
   // without a word about it is right for both.
   if (target.xnackMask && (!analysis::mayReplay(object) || plantedFault() == Fault::Xnack) &&
       !touched.contains(Reg::XnackMaskLo) && !touched.contains(Reg::XnackMaskHi) && !open)
     pool.spareScalars_ = {Reg::XnackMaskLo, 2};
+  // No part of VCC in waves of 32 lanes.
+  if (waveSize == 32 && !touched.contains(Reg::VccHi) && !open)
+    pool.spareScalars_ = {Reg::VccHi, 1};
   return pool;
 }
 
 Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   const unsigned alignment = count > 2 ? 4 : count;
-  for (unsigned n = (least + alignment - 1) / alignment * alignment; n + count <= target_->sgprs; n += alignment) {
-    const RegRange range{sgpr(n), static_cast<uint16_t>(count)};
-    if (!usable_.containsAll(range))
-      continue;
-    usable_.erase(range);
-    reserved_.insert(range);
-    use(range);
-    return {range};
-  }
+  // New ones first, then those that the kernel leaves out.
+  for (const unsigned from : {std::max(least, original_.sgprs), least})
+    for (unsigned n = (from + alignment - 1) / alignment * alignment; n + count <= target_->sgprs; n += alignment) {
+      const RegRange range{sgpr(n), static_cast<uint16_t>(count)};
+      if (!usable_.containsAll(range))
+        continue;
+      usable_.erase(range);
+      reserved_.insert(range);
+      use(range);
+      return {range};
+    }
   if (laneHome_.empty())
-    laneHome_ = reserveVector();
+    laneHome_ = reserveVectors();
   constexpr unsigned kLanes = 32; // of the smallest wave
   if (laneHome_.empty() || lanesUsed_ + count > kLanes) {
     if (count > spareScalars_.count) {
@@ -106,6 +114,7 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
     }
     const RegRange range{std::exchange(spareScalars_, {}).first, static_cast<uint16_t>(count)};
     reserved_.insert(range);
+    kept_.insert(range);
     use(range);
     return {range};
   }
@@ -114,24 +123,72 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   return home;
 }
 
-RegRange RegisterPool::reserveVector() {
-  for (const bool anywhere : {false, true})
-    for (unsigned n = original_.vgprs; n < target_->vgprs; ++n) {
-      const Reg reg = vgpr(n);
-      if (reserved_.contains(reg) || (!anywhere && !usable_.contains(reg)) || !fits(n + 1, original_.accVgprs))
+RegRange RegisterPool::reserveVectors(unsigned count) {
+  const unsigned alignment = count > 1 ? 2 : 1; // of tuples, where these must be aligned
+  const auto reserve = [&](unsigned first, unsigned end, bool anywhere) -> RegRange {
+    for (unsigned n = (first + alignment - 1) / alignment * alignment; n + count <= end; n += alignment) {
+      const RegRange range{vgpr(n), static_cast<uint16_t>(count)};
+      if (reserved_.containsAny(range) || fixed_.containsAny(range) || (!anywhere && !usable_.containsAll(range)) ||
+          !fits(n + count, std::max(original_.accVgprs, reservedAccumulators_)))
         continue;
-      usable_.erase(reg);
-      reserved_.insert(reg);
-      use({reg, 1});
-      return {reg, 1};
+      usable_.erase(range);
+      reserved_.insert(range);
+      use(range);
+      dropAccumulatorsWithoutRoom();
+      return range;
     }
+    return {};
+  };
+  if (const RegRange more = reserve(original_.vgprs, target_->vgprs, false); !more.empty())
+    return more;
+  if (const RegRange leftOut = reserve(0, original_.vgprs, false); !leftOut.empty())
+    return leftOut;
+  return reserve(original_.vgprs, target_->vgprs, true);
+}
+
+RegRange RegisterPool::unreservedVectors(unsigned count, unsigned least) {
+  for (unsigned n = least; n + count <= target_->vgprs; ++n) {
+    const RegRange range{vgpr(n), static_cast<uint16_t>(count)};
+    if (reserved_.containsAny(range) || !fits(n + count, std::max(original_.accVgprs, reservedAccumulators_)))
+      continue;
+    use(range);
+    return range;
+  }
   return {};
 }
 
+RegRange RegisterPool::reserveAccumulator() {
+  if (beyondAccumulators_.empty() && !addAccumulator())
+    return {};
+  const Reg reg = beyondAccumulators_.firstFrom(Reg::A0);
+  beyondAccumulators_.erase(reg);
+  reserved_.insert(reg);
+  reservedAccumulators_ = std::max(reservedAccumulators_, number(reg) - number(Reg::A0) + 1);
+  use({reg, 1});
+  return {reg, 1};
+}
+
+std::vector<Reg> RegisterPool::reserveLaneValues(unsigned count) {
+  std::vector<Reg> regs;
+  if (const RegRange row = reserveVectors(count); !row.empty())
+    for (unsigned n = 0; n < count; ++n)
+      regs.push_back(row.first + n);
+  while (regs.size() < count) {
+    RegRange one = reserveVectors();
+    if (one.empty())
+      one = reserveAccumulator();
+    if (one.empty())
+      return {};
+    regs.push_back(one.first);
+  }
+  return regs;
+}
+
 bool RegisterPool::reserveLastResort() {
-  if (lastResort_.empty())
-    lastResort_ = reserveVector();
-  return !lastResort_.empty();
+  const RegRange more = reserveVectors();
+  if (!more.empty())
+    lastResorts_.push_back(more.first);
+  return !more.empty();
 }
 
 /// Whether waves with so many registers can be started.
@@ -153,12 +210,16 @@ bool RegisterPool::growVectors() {
       usable_.insert(vgpr(n));
       ++grown;
     }
-  // Accumulation registers that were there for saving must still fit behind.
-  const unsigned vgprs = std::max(original_.vgprs, countOf(usable_ | used_, Reg::V0, target_->vgprs));
-  for (unsigned n = target_->accVgprs; n-- > accVgprs;)
-    if (beyondAccumulators_.contains(agpr(n)) && !fits(vgprs, n + 1))
-      beyondAccumulators_.erase(agpr(n));
+  dropAccumulatorsWithoutRoom();
   return grown != 0;
+}
+
+/// Accumulation registers that were there for saving must still fit behind the others.
+void RegisterPool::dropAccumulatorsWithoutRoom() {
+  const unsigned vgprs = std::max(original_.vgprs, countOf(usable_ | used_, Reg::V0, target_->vgprs));
+  for (unsigned n = target_->accVgprs; n-- > original_.accVgprs;)
+    if (beyondAccumulators_.contains(agpr(n)) && !used_.contains(agpr(n)) && !fits(vgprs, n + 1))
+      beyondAccumulators_.erase(agpr(n));
 }
 
 bool RegisterPool::growScalars() {
@@ -174,7 +235,7 @@ bool RegisterPool::growScalars() {
 bool RegisterPool::addAccumulator() {
   const unsigned vgprs = countOf(used_ | usable_, Reg::V0, target_->vgprs);
   for (unsigned n = original_.accVgprs; n < target_->accVgprs && fits(std::max(vgprs, original_.vgprs), n + 1); ++n)
-    if (!beyondAccumulators_.contains(agpr(n))) {
+    if (!beyondAccumulators_.contains(agpr(n)) && !reserved_.contains(agpr(n))) {
       beyondAccumulators_.insert(agpr(n));
       return true;
     }

@@ -9,6 +9,8 @@
 #include "isa/occupancy.h"
 #include "object/code_object.h"
 
+#include <vector>
+
 namespace luthier::rewrite {
 
 /// Where something is kept for the whole kernel: in registers, or, where there are too few scalar ones, in lanes of a
@@ -41,20 +43,25 @@ public:
   /// Consecutive registers for the whole kernel, from number `least` on, or lanes, or the spare ones; none when there
   /// is no room.
   Home reserveScalars(unsigned count, unsigned least);
-  /// Beyond the next step of occupancy if it must be.
-  RegRange reserveVector();
+  /// One, or several in a row. Beyond the next step of occupancy if it must be.
+  RegRange reserveVectors(unsigned count = 1);
+  /// Vector registers in a row, from number `least` on, that are free until the kernel's own code begins.
+  RegRange unreservedVectors(unsigned count, unsigned least);
+  /// So many for values per lane: in a row if there is one, else wherever, AccVGPRs among them; none when there is no
+  /// room.
+  std::vector<Reg> reserveLaneValues(unsigned count);
 
-  /// A vector register that is free everywhere, for when nothing else is: one for the whole kernel, whatever it costs.
-  /// None until it has been reserved.
-  RegRange lastResort() const { return lastResort_; }
-  bool reserveLastResort(); ///< whether it could be
+  /// Vector registers that are free everywhere, for when nothing else is: for the whole kernel, whatever it costs. None
+  /// until they have been reserved.
+  const std::vector<Reg> &lastResorts() const { return lastResorts_; }
+  bool reserveLastResort(); ///< one more; whether it could be
   /// More registers for hooks to use than occupancy would allow, for when there are too few to save: whether there are
   /// any.
   bool growVectors();
   bool growScalars();
   /// One more accumulation register to save others in, whatever it costs.
   bool addAccumulator();
-  /// Two scalar registers that the guest cannot be using; none when there are no such.
+  /// Scalar registers outside of the numbered ones that the guest cannot be using: two, one or none.
   RegRange spareScalars() const { return spareScalars_; }
 
   /// Scalar values may be kept in memory, so many.
@@ -76,6 +83,8 @@ public:
   Free free(const analysis::LiveSets &live, const RegSet &busy, bool anyBusy, bool allLanes) const;
   /// AccVGPRs that nothing uses, to save others in.
   RegSet freeAccumulators() const { return beyondAccumulators_; }
+  /// Registers that shared hooks have at every place: none of these is reserved for anything else from now on.
+  void fix(const RegSet &regs) { fixed_ |= regs; }
   /// Registers that exist for the guest and may be saved and lent to a hook.
   const RegSet &lendable() const { return lendable_; }
 
@@ -99,12 +108,15 @@ private:
   RegSet usable_;   ///< of `beyond`
   RegSet beyondAccumulators_;
   RegSet lendable_;
-  RegSet reserved_, kept_;
+  RegSet reserved_, kept_, fixed_;
+  unsigned reservedAccumulators_ = 0; ///< all below this number count as in use
+  RegRange reserveAccumulator();
+  void dropAccumulatorsWithoutRoom();
   RegRange laneHome_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
   unsigned vectorLimit_ = 0; ///< most vector registers, of both kinds where they share a file
   bool fits(unsigned vgprs, unsigned accVgprs) const;
-  RegRange lastResort_;
+  std::vector<Reg> lastResorts_;
   RegRange spareScalars_;
   unsigned memoryLeft_ = 0, memoryUsed_ = 0;
   bool lack_ = false;

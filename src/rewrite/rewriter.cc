@@ -47,7 +47,7 @@ Result<std::vector<const analysis::Function *>> Rewriter::Impl::functionsOf(cons
 
 Result<const PreparedFragment *>
 Rewriter::Impl::prepare(const Insertion &insertion, const std::vector<ResolvedArgument> &arguments, unsigned waveSize) {
-  hook::FragmentRequest request{insertion.hook, {}};
+  hook::FragmentRequest request{insertion.hook, {}, insertion.predicate};
   for (const ResolvedArgument &argument : arguments)
     request.sources.push_back(argument.source);
   const std::shared_ptr<const hook::Fragment> fragment =
@@ -118,6 +118,8 @@ Result<Rewrite> Rewriter::rewrite(const object::Symbol &kernel, std::span<const 
       return result;
   }
 }
+
+void Rewriter::setForm(HookForm form) { impl_->form = form; }
 
 analysis::Program &Rewriter::program() { return *impl_->program; }
 

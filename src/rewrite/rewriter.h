@@ -10,6 +10,7 @@
 #include "analysis/callgraph.h"
 #include "analysis/program.h"
 #include "hook/compiler.h"
+#include "rewrite/hook_form.h"
 #include "rewrite/variant.h"
 
 #include <optional>
@@ -33,20 +34,29 @@ std::string_view toString(Position position);
 /// What is passed for a hook's parameter.
 struct Argument {
   enum class Kind : uint8_t {
-    Constant, ///< `value`, 32 or 64 bits as the parameter is
+    Constant, ///< `value`, 32 or 64 bits as the parameter is; of a structure or vector, all of its `words`
     Register, ///< `regs` of the guest: scalar, vector or accumulation registers; VCC, EXEC, SCC, M0 too
     Operand,  ///< operand number `value` of the instruction: a register or a constant
     Address,  ///< effective address of the instruction's memory access; `value` 1: of its second one (ds_read2)
     Width,    ///< bytes of its memory access, per lane
     Pc,     ///< address of the instruction in the original file; with `value` in the upper 16 bits: the object's number
     Launch, ///< `launch`
+    Source, ///< number `value` of the operands that the instruction reads and does not write
+    Result, ///< what the instruction writes, After it
+    /// The kernel's argument `name`; without a name, at offset `value`, its size from bit 32 on; without a size, number
+    /// `value`.
+    Kernarg,
+    Callee, ///< where a call or jump through a register goes, before it: an address of loaded, original code
   };
   Kind kind = Kind::Constant;
   uint64_t value = 0;
   RegRange regs = {};
   hook::LaunchValue launch = {};
+  std::string name = {};
+  std::vector<uint32_t> words = {};
 
   static Argument constant(uint64_t value) { return {.kind = Kind::Constant, .value = value}; }
+  static Argument constant(std::vector<uint32_t> words) { return {.kind = Kind::Constant, .words = std::move(words)}; }
   static Argument reg(RegRange regs) { return {.kind = Kind::Register, .regs = regs}; }
   static Argument exec() { return reg({Reg::ExecLo, 2}); }
   static Argument vcc() { return reg({Reg::VccLo, 2}); }
@@ -56,7 +66,22 @@ struct Argument {
   static Argument address(unsigned access = 0) { return {.kind = Kind::Address, .value = access}; }
   static Argument width() { return {.kind = Kind::Width}; }
   static Argument pc(uint64_t object = 0) { return {.kind = Kind::Pc, .value = object}; }
+  static Argument source(unsigned index) { return {.kind = Kind::Source, .value = index}; }
+  static Argument instrResult() { return {.kind = Kind::Result}; }
+  static Argument callee() { return {.kind = Kind::Callee}; }
+  static Argument kernarg(std::string name) { return {.kind = Kind::Kernarg, .name = std::move(name)}; }
+  static Argument kernarg(uint64_t where) { return {.kind = Kind::Kernarg, .value = where}; }
   static Argument launchValue(hook::LaunchValue what) { return {.kind = Kind::Launch, .launch = what}; }
+};
+
+/// Of the visits of an insertion's point, those in which its hook runs.
+struct Sampling {
+  uint32_t every = 1; ///< a wave's first visit, and every so many-th from there on; not 0
+  /// Insertions of a module with the same number (and `every`) count their visits together; none: each its own.
+  std::optional<uint32_t> counter = {};
+  std::string when = {}; ///< a PerWave variable of the module: only while that is not zero; empty: always
+
+  bool any() const { return every != 1 || !when.empty(); }
 };
 
 struct Insertion {
@@ -70,6 +95,17 @@ struct Insertion {
   std::string hook;
   std::vector<Argument> arguments; ///< one per parameter of the hook
   RegRange result = {};            ///< guest registers that get what the hook returns; none: it is dropped
+  HookForm form = HookForm::Auto;
+  Sampling sampling = {};
+  std::string predicate =
+      {}; ///< a hook of the module that decides whether, or for which lanes, it runs; empty: it does
+  std::vector<Argument> predicateArguments = {};
+
+  /// The predicate's, then the hook's.
+  size_t argumentCount() const { return predicateArguments.size() + arguments.size(); }
+  const Argument &argument(size_t n) const {
+    return n < predicateArguments.size() ? predicateArguments[n] : arguments[n - predicateArguments.size()];
+  }
 };
 
 /// What became of an insertion.
@@ -78,6 +114,7 @@ struct SiteAccount {
   std::string rejected;      ///< why not: hook, place and reason; empty if it was placed
   std::string reason;        ///< the reason alone
   uint32_t places = 0;       ///< in the code; several for FunctionExit and KernelExit
+  uint32_t calls = 0;        ///< of these, those that call a shared copy of the hook
   uint32_t instructions = 0; ///< inserted, at all places
   uint32_t saved = 0;        ///< live registers that had to be saved around it
   uint32_t waits = 0;        ///< places with a wait that the guest did not have
@@ -90,6 +127,7 @@ struct Rewrite {
   uint64_t originalInstructions = 0, insertedInstructions = 0;
   /// Indirect calls and jumps whose targets are not all known: what they reach elsewhere runs as it was.
   uint32_t openCalls = 0;
+  uint32_t sharedHooks = 0; ///< that the kernel has one copy of
 };
 
 /// Where PerLaunch variables are.
@@ -107,6 +145,8 @@ public:
   ~Rewriter();
 
   Result<Rewrite> rewrite(const object::Symbol &kernel, std::span<const Insertion> insertions);
+  /// What HookForm::Auto means from now on.
+  void setForm(HookForm form);
 
   analysis::Program &program();
   Result<const analysis::CallGraph *> callGraph(); ///< made when first asked for

@@ -26,6 +26,7 @@ struct Rewriter::Impl {
     std::unique_ptr<Glue> glue;
   };
   std::map<unsigned, PerWaveSize> waveSizes;
+  HookForm form = HookForm::Auto; ///< of insertions that leave it open
 
   Result<const analysis::CallGraph *> callGraph();
   Result<PerWaveSize *> forWaveSize(unsigned waveSize);

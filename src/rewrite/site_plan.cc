@@ -1,9 +1,11 @@
 #include "rewrite/site_plan.h"
 
+#include "rewrite/shared_hook.h"
 #include "rewrite/testing.h"
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 namespace luthier::rewrite {
 
@@ -11,23 +13,23 @@ namespace {
 
 using hook::HookKind;
 
-bool isGeneralScalar(Reg reg) { return reg < Reg::FlatScrLo; }
-
 /// Registers for a fragment, chosen one need at a time.
 class Allocation {
 public:
-  Allocation(const isa::Target &target, const RegisterPool::Free &free, const RegSet &lendable, const RegSet &excluded)
+  /// `lent`: registers that are lent already.
+  Allocation(const isa::Target &target, const RegisterPool::Free &free, const RegSet &lendable, const RegSet &excluded,
+             std::vector<Reg> lent)
       : target_(target), inside_(free.inside - excluded), beyond_(free.beyond - excluded),
-        lendable_(lendable - excluded) {}
+        lendable_(lendable - excluded), lent_(std::move(lent)) {}
 
-  /// `count` registers of the file whose first is equal to `like` modulo `alignment`.
-  std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool mayLend) {
-    std::optional<Reg> found = find(inside_, like, count, alignment);
+  /// `count` registers of the file whose first is equal to `like` modulo `alignment`, and that are below `limit`.
+  std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool mayLend, unsigned limit = 256) {
+    std::optional<Reg> found = find(inside_, like, count, alignment, limit);
     if (!found) {
       const RegSet both = inside_ | beyond_;
-      found = find(both, like, count, alignment);
+      found = find(both, like, count, alignment, limit);
       if (!found && mayLend) {
-        found = find(both | lendable_, like, count, alignment);
+        found = find(both | lendable_, like, count, alignment, limit);
         if (found)
           for (unsigned n = 0; n < count; ++n)
             if (!both.contains(*found + n))
@@ -40,13 +42,13 @@ public:
   }
   /// One that is free in all lanes.
   std::optional<Reg> takeOneOf(const RegSet &allowed, Reg like) {
-    const auto found = find((inside_ | beyond_) & allowed, like, 1, 1);
+    const auto found = find((inside_ | beyond_) & allowed, like, 1, 1, 256);
     if (found)
       remove({*found, 1});
     return found;
   }
   std::optional<Reg> lendVector() {
-    const auto found = find(lendable_, Reg::V0, 1, 1);
+    const auto found = find(lendable_, Reg::V0, 1, 1, 256);
     if (found)
       remove({*found, 1});
     return found;
@@ -55,9 +57,9 @@ public:
   const RegSet &taken() const { return taken_; }
 
 private:
-  std::optional<Reg> find(const RegSet &set, Reg like, unsigned count, unsigned alignment) const {
+  std::optional<Reg> find(const RegSet &set, Reg like, unsigned count, unsigned alignment, unsigned limit) const {
     const Reg file = isVector(like) ? Reg::V0 : Reg::S0;
-    const unsigned limit = isVector(like) ? target_.vgprs : target_.sgprs;
+    limit = std::min<unsigned>(limit, isVector(like) ? target_.vgprs : target_.sgprs);
     const unsigned phase = (number(like) - number(file)) % alignment;
     for (unsigned n = phase; n + count <= limit;) {
       // Where members are rare, straight to the next one.
@@ -80,6 +82,40 @@ private:
   std::vector<Reg> lent_;
 };
 
+} // namespace
+
+SitePorts::SitePorts(const Site &site) : site_(site) {
+  for (const InputBinding &input : site.inputs)
+    inputs_[number(input.fragment)] = &input;
+  for (const OutputBinding &output : site.outputs)
+    outputs_[number(output.fragment)] = &output;
+}
+
+std::optional<Reg> SitePorts::directFor(const Cluster &cluster, const isa::Target &target) const {
+  const auto sourcesOf = [&](Reg guest) {
+    return std::ranges::count_if(site_.inputs,
+                                 [&](const InputBinding &i) { return i.inRegister() && i.guest == guest; });
+  };
+  const Reg first = cluster.regs.first;
+  const InputBinding *head = inputs_[number(first)];
+  bool direct = head && head->inRegister() && head->lane < 0 &&
+                (isVector(first) ? isVector(head->guest) : number(head->guest) < target.sgprs) &&
+                (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment &&
+                (number(head->guest) & 255) + cluster.regs.count <= cluster.limit;
+  for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
+    const InputBinding *input = inputs_[number(first + n)];
+    const OutputBinding *output = outputs_[number(first + n)];
+    direct = input && input->inRegister() && input->lane < 0 && input->guest == head->guest + n;
+    if (direct && cluster.written)
+      direct = output && output->guest == input->guest && sourcesOf(input->guest) == 1;
+    else if (direct && output)
+      direct = output->guest == input->guest;
+  }
+  return direct ? std::optional(head->guest) : std::nullopt;
+}
+
+namespace {
+
 class Planner {
 public:
   Planner(const Glue &glue, RegisterPool &pool, const SpillArea &spill, const Site &site)
@@ -91,9 +127,13 @@ private:
   Result<SitePlan> choose();
   Result<SitePlan> attempt(bool wait);
   void bind(SitePlan &plan);
+  Result<std::vector<Reg>> lentToShared(const RegisterPool::Free &free, const RegSet &lendable) const;
+  Result<void> orderCopies(SitePlan &plan) const;
   std::optional<Reg> execInput(const SitePlan &plan) const;
   Result<void> lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const;
+  bool putChecksFirst(SitePlan &plan, Allocation &allocation) const;
   bool wave64() const { return glue_.waveSize() == 64; }
+  bool isGeneralScalar(Reg reg) const { return number(reg) < glue_.target().sgprs; }
   bool needed(Reg special) const { return site_.live.active.contains(special) || pool_.kept().contains(special); }
 
   const Glue &glue_;
@@ -102,6 +142,7 @@ private:
   const Site &site_;
   const hook::Fragment &fragment_;
   std::vector<const Cluster *> open_; ///< clusters that are not bound to guest registers
+  bool lanesFirst_ = false;           ///< scalar registers that are free are for saving a vector register
   enum class Lack : uint8_t { None, Vectors, Scalars } lack_ = Lack::None; ///< of what an attempt found too little
 };
 
@@ -130,7 +171,12 @@ Result<SitePlan> Planner::choose() {
     if (output.memory < 0)
       touches(output.guest);
   auto first = attempt(wait);
-  if (first && (wait || (first->lentScalars.empty() && first->lentVectors.empty())))
+  const auto lends = [](const SitePlan &plan) { return plan.lentScalars.size() + plan.lentVectors.size(); };
+  if (site_.shared && first && lends(*first) && !wait && !waits.idle()) { // most must be saved whatever is in flight
+    auto second = attempt(true);
+    return second && lends(*second) < lends(*first) ? std::move(second) : std::move(first);
+  }
+  if (first && (wait || !lends(*first)))
     return first;
   // Loads in flight may be what keeps registers away.
   if (!wait && !(waits.idle()))
@@ -138,39 +184,20 @@ Result<SitePlan> Planner::choose() {
   return first;
 }
 
-/// Clusters that can stay in the guest's own registers: what is only read, and what is changed in place.
+/// Which clusters stay in registers of the guest, and what is copied.
 void Planner::bind(SitePlan &plan) {
-  std::array<const InputBinding *, number(Reg::End)> inputs{};
-  std::array<const OutputBinding *, number(Reg::End)> outputs{};
-  for (const InputBinding &input : site_.inputs)
-    inputs[number(input.fragment)] = &input;
-  for (const OutputBinding &output : site_.outputs)
-    outputs[number(output.fragment)] = &output;
-  const auto sourcesOf = [&](Reg guest) {
-    return std::ranges::count_if(site_.inputs,
-                                 [&](const InputBinding &i) { return i.inRegister() && i.guest == guest; });
-  };
   RegSet bound;
-  for (const Cluster &cluster : site_.fragment->clusters) {
-    const Reg first = cluster.regs.first;
-    const InputBinding *head = inputs[number(first)];
-    bool direct = head && head->inRegister() && head->lane < 0 &&
-                  (isVector(first) ? isVector(head->guest) : isGeneralScalar(head->guest)) &&
-                  (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment;
-    for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
-      const InputBinding *input = inputs[number(first + n)];
-      const OutputBinding *output = outputs[number(first + n)];
-      direct = input && input->inRegister() && input->lane < 0 && input->guest == head->guest + n;
-      if (direct && cluster.written)
-        direct = output && output->guest == input->guest && sourcesOf(input->guest) == 1;
-      else if (direct && output)
-        direct = output->guest == input->guest;
-    }
-    if (direct) {
-      plan.map.set(cluster.regs, head->guest);
-      bound.insert(cluster.regs);
-    } else
-      open_.push_back(&cluster);
+  if (site_.shared) {
+    plan.map = site_.shared->map;
+    bound = site_.shared->bound;
+  } else {
+    const SitePorts ports(site_);
+    for (const Cluster &cluster : site_.fragment->clusters)
+      if (const auto direct = ports.directFor(cluster, glue_.target())) {
+        plan.map.set(cluster.regs, *direct);
+        bound.insert(cluster.regs);
+      } else
+        open_.push_back(&cluster);
   }
   for (const InputBinding &input : site_.inputs)
     if (!bound.contains(input.fragment))
@@ -178,6 +205,51 @@ void Planner::bind(SitePlan &plan) {
   for (const OutputBinding &output : site_.outputs)
     if (!bound.contains(output.fragment))
       plan.results.push_back(output);
+}
+
+/// The registers of a shared hook that must be saved here.
+Result<std::vector<Reg>> Planner::lentToShared(const RegisterPool::Free &free, const RegSet &lendable) const {
+  std::vector<Reg> lent;
+  const RegSet &taken = site_.shared->taken;
+  for (const OutputBinding &output : site_.outputs)
+    if (output.memory < 0 && taken.contains(output.guest))
+      return makeError("{} gets a result, and the shared hook overwrites it", toString(output.guest));
+  for (Reg reg = taken.firstFrom(Reg::S0); reg != Reg::End; reg = taken.firstFrom(reg + 1)) {
+    if (free.inside.contains(reg) || free.beyond.contains(reg))
+      continue;
+    if (!lendable.contains(reg))
+      return makeError("the shared hook overwrites {}, which cannot be saved here", toString(reg));
+    lent.push_back(reg);
+  }
+  return lent;
+}
+
+/// A shared hook's inputs may be in registers that others are copied to: what is read there goes first.
+Result<void> Planner::orderCopies(SitePlan &plan) const {
+  // As they are written: SCC, other scalar values, vector values.
+  const auto phase = [](const InputBinding &copy) {
+    return isVector(copy.fragment) ? 2 : copy.inRegister() && copy.guest == Reg::Scc ? 0 : 1;
+  };
+  std::vector<InputBinding> open = std::move(plan.copies);
+  plan.copies.clear();
+  const auto isRead = [&](const InputBinding &copy) { // what it overwrites, by one that is still to be written
+    return std::ranges::any_of(open, [&](const InputBinding &other) {
+      return &other != &copy && other.inRegister() && other.guest == plan.map(copy.fragment);
+    });
+  };
+  for (int now = 0; !open.empty();) {
+    const auto inPhase = [&](const InputBinding &copy) { return phase(copy) == now; };
+    const auto next =
+        std::ranges::find_if(open, [&](const InputBinding &copy) { return inPhase(copy) && !isRead(copy); });
+    if (next != open.end()) {
+      plan.copies.push_back(*next);
+      open.erase(next);
+    } else if (std::ranges::any_of(open, inPhase))
+      return makeError("inputs of the shared hook are in each other's registers");
+    else
+      ++now;
+  }
+  return {};
 }
 
 /// The register of the fragment in which it is given EXEC, if EXEC can be restored from there: fragments leave their
@@ -206,10 +278,11 @@ std::optional<Reg> Planner::execInput(const SitePlan &plan) const {
 /// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else,
 /// with registers that need not be saved.
 Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const {
-  plan.lanes = allocation.lendVector();
-  if (!plan.lanes)
+  const std::optional<Reg> lent = allocation.lendVector();
+  if (!lent)
     return makeError("no vector register is there to keep scalar ones in");
-  plan.lanesLent = true;
+  plan.lanes.push_back(*lent);
+  ++plan.lanesLent;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
     if (!needed(reg) && !excluded.contains(reg)) // the hook itself may use it: it is not needed for that long
@@ -227,12 +300,33 @@ Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const Re
       return makeError("all registers are in use: none is left to keep {} in", what);
     return {};
   };
-  LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
-  if (!pool_.freeAccumulators().empty())
+  if (!plan.lanesExec)
+    LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
+  if (pool_.freeAccumulators().size() >= plan.lanesLent || plan.lanesBase)
     return {};
   if (!spill_.available)
     return makeError("a vector register would have to be saved: {}", spill_.reason);
+  if (spill_.direct)
+    return {};
   return take(plan.lanesBase, 1, "the address of saved registers");
+}
+
+/// Registers for what decides about a visit before anything has been saved or waited for; whether there are any.
+bool Planner::putChecksFirst(SitePlan &plan, Allocation &allocation) const {
+  const auto is = [&](auto &&what) {
+    return std::ranges::any_of(site_.checks, [&](const VisitCheck &check) { return what(check.home); });
+  };
+  const bool lanes = is([](const Home &home) { return home.lanes; });
+  if (is([](const Home &home) { return home.memory >= 0; }) || (lanes && site_.indexed))
+    return false;
+  const RegisterPool::Free free = pool_.free(site_.live, site_.waits->busy(), site_.waits->anyRegister(), true);
+  const RegSet now = free.inside | free.beyond;
+  if (lanes)
+    plan.checkValue = allocation.takeOneOf(now, Reg::S0);
+  if (needed(Reg::Scc) && (!lanes || plan.checkValue))
+    plan.checkScc = allocation.takeOneOf(now, Reg::S0);
+  plan.checksFirst = (!lanes || plan.checkValue) && (!needed(Reg::Scc) || plan.checkScc);
+  return plan.checksFirst;
 }
 
 Result<SitePlan> Planner::attempt(bool wait) {
@@ -253,10 +347,17 @@ Result<SitePlan> Planner::attempt(bool wait) {
   for (const OutputBinding &output : site_.outputs)
     if (output.memory < 0)
       excluded.insert(output.guest);
-  const RegisterPool::Free free = pool_.free(site_.live, busy, anyBusy, !lane || fragment_.crossLane);
+  const RegisterPool::Free free =
+      pool_.free(site_.live, busy, anyBusy, !lane || fragment_.crossLane || site_.startLanes);
   const RegisterPool::Free allLanes = pool_.free(site_.live, busy, anyBusy, true);
-  RegSet lendable = anyBusy ? RegSet() : pool_.lendable();
-  Allocation allocation(glue_.target(), free, lendable, excluded);
+  RegSet lendable = anyBusy ? RegSet() : pool_.lendable() - busy;
+  std::vector<Reg> lentToHook;
+  if (site_.shared) {
+    LUTHIER_TRY(orderCopies(plan));
+    lentToHook = LUTHIER_TRY(lentToShared({free.inside - busy, free.beyond - busy}, lendable));
+    excluded |= site_.shared->taken;
+  }
+  Allocation allocation(glue_.target(), free, lendable, excluded, std::move(lentToHook));
 
   const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, true);
@@ -267,17 +368,32 @@ Result<SitePlan> Planner::attempt(bool wait) {
     return {};
   };
   const unsigned mask = wave64() ? 2 : 1;
+  if (lanesFirst_) {
+    plan.lanesExec = allocation.take(Reg::S0, mask, mask, false);
+    if (plan.lanesExec && spill_.available && !spill_.direct && pool_.freeAccumulators().empty())
+      plan.lanesBase = allocation.take(Reg::S0, 1, 1, false);
+  }
+  const bool keepsScc = needed(Reg::Scc) && plantedFault() != Fault::Scc;
+  if (!site_.checks.empty() && !putChecksFirst(plan, allocation)) {
+    plan.checkValue.reset();
+    if (std::ranges::any_of(site_.checks, [](const VisitCheck &c) { return c.home.lanes || c.home.memory >= 0; }))
+      LUTHIER_TRY(keep(plan.checkValue, 1, "a counter"));
+    if (keepsScc)
+      LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
+  }
   const std::optional<Reg> givenExec = oneLane ? execInput(plan) : std::nullopt;
-  if (oneLane && !givenExec)
+  if ((oneLane && !givenExec) || site_.startLanes)
     LUTHIER_TRY(keep(plan.exec, mask, "EXEC"));
-  if (fragment_.writes.contains(Reg::Scc) && needed(Reg::Scc) && plantedFault() != Fault::Scc)
+  if (site_.startLanes && (site_.startLanes->lanes || site_.startLanes->memory >= 0))
+    LUTHIER_TRY(keep(plan.startLanes, mask, "the lanes of the wave"));
+  if (fragment_.writes.contains(Reg::Scc) && keepsScc && !plan.scc && !plan.checkScc)
     LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
 
   // Vector registers.
   for (const Cluster *cluster : open_) {
     if (!isVector(cluster->regs.first))
       continue;
-    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true, cluster->limit);
     if (!to) {
       lack_ = Lack::Vectors;
       return makeError("not enough vector registers for {} in a row", cluster->regs.count);
@@ -290,7 +406,9 @@ Result<SitePlan> Planner::attempt(bool wait) {
     lack_ = Lack::Vectors;
   if (lentVectors > accumulators && !spill_.available)
     return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
-  if (lentVectors && lentVectors + 1 > accumulators && spill_.available) // one more may keep scalar registers
+  // Some more may keep scalar registers.
+  const size_t mostHolders = SpillArea::kSavedScalars / glue_.waveSize();
+  if (lentVectors && lentVectors + mostHolders > accumulators && spill_.available && !spill_.direct)
     LUTHIER_TRY(keep(plan.spillBase, 1, "the address of saved registers"));
   // A hook whose lanes look at each other may write lanes that are off.
   if (lentVectors && lane && fragment_.crossLane)
@@ -300,7 +418,10 @@ Result<SitePlan> Planner::attempt(bool wait) {
   const auto wants = [&](Reg low, Reg high) {
     return (fragment_.writes.contains(low) && needed(low)) || (fragment_.writes.contains(high) && needed(high));
   };
-  if (wants(Reg::VccLo, Reg::VccHi))
+  // In waves of 32 lanes, the upper half is a scalar register like any other, which LLVM does not use.
+  if (!wave64() && wants(Reg::VccHi, Reg::VccHi))
+    return makeError("the hook overwrites VCC_HI, which is in use");
+  if (wants(Reg::VccLo, wave64() ? Reg::VccHi : Reg::VccLo))
     LUTHIER_TRY(keep(plan.vcc, mask, "VCC"));
   if (wants(Reg::M0, Reg::M0))
     LUTHIER_TRY(keep(plan.m0, 1, "M0"));
@@ -313,7 +434,7 @@ Result<SitePlan> Planner::attempt(bool wait) {
       continue;
     if (isAccumulator(cluster->regs.first))
       return makeError("the hook uses accumulation registers");
-    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true);
+    const auto to = allocation.take(cluster->regs.first, cluster->regs.count, cluster->alignment, true, cluster->limit);
     if (!to) {
       lack_ = Lack::Scalars;
       return makeError("not enough scalar registers for {} in a row", cluster->regs.count);
@@ -327,36 +448,47 @@ Result<SitePlan> Planner::attempt(bool wait) {
   if (plantedFault() != Fault::Placement)
     for (Reg reg : allocation.lent())
       (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
-  if (plan.lentScalars.size() > std::min(glue_.waveSize(), SpillArea::kSavedScalars))
+  if (plan.lentScalars.size() > SpillArea::kSavedScalars)
     return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
-  if (!plan.lentScalars.empty()) {
-    plan.lanes = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
-    if (!plan.lanes && !pool_.lastResort().empty())
-      plan.lanes = pool_.lastResort().first;
-    if (!plan.lanes)
-      if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
-        // The register that this reserves may be one of those just taken: all over again.
-        if (pool_.reserveLastResort() || (pool_.freeAccumulators().empty() && pool_.addAccumulator()))
-          return attempt(wait);
-        pool_.noteLack();
-        if (!spill_.scalars)
-          return lent.error();
-        plan.lanes.reset();
-        plan.lanesExec.reset();
-        plan.lanesBase.reset();
-        plan.lanesLent = false;
-        plan.scalarsInMemory = true;
-      }
-    if (plan.lanesLent && accumulators && plan.lentVectors.size() == accumulators && !plan.spillBase)
-      return makeError("a vector register would have to be saved: {}", spill_.reason);
+  const size_t holders = (plan.lentScalars.size() + glue_.waveSize() - 1) / glue_.waveSize();
+  while (plan.lanes.size() < holders) {
+    const auto holder = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
+    if (!holder)
+      break;
+    plan.lanes.push_back(*holder);
   }
+  for (const Reg reg : pool_.lastResorts())
+    if (plan.lanes.size() < holders)
+      plan.lanes.push_back(reg);
+  while (plan.lanes.size() < holders)
+    if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
+      // The few that need not be saved are for this: all over again. So it is with a register that gets reserved, which
+      // may be one of those just taken.
+      if (!std::exchange(lanesFirst_, true) || (pool_.lastResorts().size() < holders && pool_.reserveLastResort()) ||
+          (pool_.freeAccumulators().empty() && pool_.addAccumulator()))
+        return attempt(wait);
+      pool_.noteLack();
+      if (!spill_.scalars)
+        return lent.error();
+      plan.lanes.clear();
+      plan.lanesExec.reset();
+      plan.lanesBase.reset();
+      plan.lanesLent = 0;
+      plan.scalarsInMemory = true;
+      break;
+    }
+  if (plan.lanesLent && !plan.lentVectors.empty() && plan.lentVectors.size() + plan.lanesLent > accumulators &&
+      !plan.spillBase && !spill_.direct)
+    return makeError("a vector register would have to be saved: {}", spill_.reason);
   plan.used = allocation.taken();
+  if (site_.shared)
+    plan.used |= site_.shared->taken;
   // Special registers too: a kernel that did not use them may have none.
-  for (unsigned n = number(Reg::FlatScrLo); n < number(Reg::Ttmp0); ++n)
+  for (unsigned n = glue_.target().sgprs; n < number(Reg::Ttmp0); ++n)
     if (fragment_.writes.contains(static_cast<Reg>(n)))
       plan.used.insert(static_cast<Reg>(n));
   for (const OutputBinding &output : site_.outputs)
-    if (output.guest >= Reg::FlatScrLo && output.guest < Reg::Ttmp0)
+    if (number(output.guest) >= glue_.target().sgprs && output.guest < Reg::Ttmp0)
       plan.used.insert(output.guest);
   for (const std::optional<Reg> &where : {plan.lanesExec, plan.lanesBase})
     if (where)

@@ -24,32 +24,60 @@ void addGlobal(ElfWriter &writer, const WriterSymbol &symbol) {
     writer.symbols.push_back(symbol);
 }
 
+namespace {
+
+std::string arrayName(std::string_view kernel, const hook::Variable &variable) {
+  return fmt::format("{}${}", kernel, variable.symbol);
+}
+
+} // namespace
+
 Result<void> ToolVariables::claim(const object::CodeObject &original, const hook::HookModule &module,
-                                  const hook::Variable &variable) {
-  if (original.find(variable.symbol))
-    return makeError("{}: the variable '{}' of {} has the name of a symbol of this object", original.origin(),
-                     variable.symbol, module.origin());
-  if (const auto [it, fresh] = names_.emplace(variable.symbol, &module); !fresh)
-    return makeError("{}: the variable '{}' is in {} and in {}", original.origin(), variable.symbol,
-                     it->second->origin(), module.origin());
+                                  const hook::Variable &variable, const std::string &name) {
+  if (original.find(name))
+    return makeError("{}: the variable '{}' of {} has the name of a symbol of this object", original.origin(), name,
+                     module.origin());
+  if (const auto [it, fresh] = names_.emplace(name, &module); !fresh)
+    return makeError("{}: the variable '{}' is in {} and in {}", original.origin(), name, it->second->origin(),
+                     module.origin());
   if (variable.alignment > object::ElfWriter::kPage)
     return makeError("{}: the variable '{}' of {} is aligned to {} bytes, loaded code objects to {} only",
-                     original.origin(), variable.symbol, module.origin(), variable.alignment, object::ElfWriter::kPage);
+                     original.origin(), name, module.origin(), variable.alignment, object::ElfWriter::kPage);
   if (variable.contents.size() > variable.size || variable.alignment == 0 ||
       (variable.alignment & (variable.alignment - 1)))
     return makeError("{}: the variable '{}' of {} ({:#x} bytes, {:#x} of them given, aligned to {}) is malformed",
-                     original.origin(), variable.symbol, module.origin(), variable.size, variable.contents.size(),
+                     original.origin(), name, module.origin(), variable.size, variable.contents.size(),
                      variable.alignment);
   return {};
 }
 
 Result<void> ToolVariables::addDevice(const object::CodeObject &original, const UsedVariable &used) {
-  if (!symbols_.emplace(Key(used.module.get(), used.variable), 0).second)
+  if (!symbols_.emplace(Key(used.module.get(), used.variable, nullptr), 0).second)
     return {};
   const hook::Variable &variable = used.module->variables()[used.variable];
-  if (auto ok = claim(original, *used.module, variable); !ok)
+  if (auto ok = claim(original, *used.module, variable, variable.symbol); !ok)
     return ok;
   blocks_.push_back({variable.size, variable.alignment, variable.contents, {{used.module.get(), used.variable, 0}}});
+  return {};
+}
+
+Result<void> ToolVariables::addSites(const object::CodeObject &original, const Variant &variant,
+                                     const UsedVariable &used) {
+  const hook::Variable &variable = used.module->variables()[used.variable];
+  const std::string name = arrayName(variant.kernel->name, variable);
+  if (auto ok = claim(original, *used.module, variable, name); !ok)
+    return ok;
+  symbols_.emplace(Key(used.module.get(), used.variable, variant.kernel), 0);
+  Block block{.size = used.copies.size() * variable.stride(),
+              .alignment = variable.alignment,
+              .contents = {},
+              .members = {{used.module.get(), used.variable, 0, variant.kernel}}};
+  if (!variable.contents.empty()) {
+    block.contents.resize(block.size);
+    for (size_t n = 0; n < used.copies.size(); ++n)
+      std::ranges::copy(variable.contents, block.contents.begin() + static_cast<ptrdiff_t>(n * variable.stride()));
+  }
+  blocks_.push_back(std::move(block));
   return {};
 }
 
@@ -59,9 +87,9 @@ Result<void> ToolVariables::addLaunchBlock(const object::CodeObject &original, c
   for (uint32_t n = 0; n < all.size(); ++n) {
     if (all[n].storage != hook::Storage::PerLaunch)
       continue;
-    if (!symbols_.emplace(Key(&module, n), 0).second)
+    if (!symbols_.emplace(Key(&module, n, nullptr), 0).second)
       return {}; // the block is there already
-    if (auto ok = claim(original, module, all[n]); !ok)
+    if (auto ok = claim(original, module, all[n], all[n].symbol); !ok)
       return ok;
     if (all[n].offset > block.size || block.size - all[n].offset < all[n].size)
       return makeError("{}: the variable '{}' of {} lies outside the block of {:#x} bytes", original.origin(),
@@ -92,7 +120,13 @@ Result<void> ToolVariables::collect(const object::CodeObject &original, std::spa
       case hook::Storage::PerLaunch:
         ok = addLaunchBlock(original, *used.module);
         break;
+      case hook::Storage::PerSite:
+        ok = addSites(original, variant, used);
+        break;
       case hook::Storage::PerWave:
+      case hook::Storage::PerLane:
+      case hook::Storage::Lds:
+      case hook::Storage::PerWorkgroup:
         break;
       }
       if (!ok)
@@ -101,12 +135,14 @@ Result<void> ToolVariables::collect(const object::CodeObject &original, std::spa
   return {};
 }
 
-uint32_t ToolVariables::symbolOf(UsedVariable used) const {
-  if (used.variable == UsedVariable::kLaunchBlock)
+uint32_t ToolVariables::symbolOf(const Variant &variant, uint32_t variable) const {
+  const UsedVariable &used = variant.variables[variable];
+  uint32_t number = used.variable;
+  if (number == UsedVariable::kLaunchBlock)
     for (uint32_t n = 0; n < used.module->variables().size(); ++n)
       if (used.module->variables()[n].storage == hook::Storage::PerLaunch && used.module->variables()[n].offset == 0)
-        used.variable = n; // the block starts with it
-  return symbols_.at({used.module.get(), used.variable});
+        number = n; // the block starts with it
+  return symbols_.at({used.module.get(), number, used.isPerSite() ? variant.kernel : nullptr});
 }
 
 Result<void> ToolVariables::emit(ElfWriter &writer) {
@@ -139,9 +175,11 @@ Result<void> ToolVariables::emit(ElfWriter &writer) {
     for (const auto &[block, offset] : placed)
       for (const Block::Member &member : block->members) {
         const hook::Variable &variable = member.module->variables()[member.variable];
-        symbols_[{member.module, member.variable}] = static_cast<uint32_t>(writer.dynamicSymbols.size());
-        addGlobal(writer, rewrite::symbolOf(variable.symbol, STB_GLOBAL, STT_OBJECT, number,
-                                            writer.address(number) + offset + member.offset, variable.size));
+        symbols_[{member.module, member.variable, member.kernel}] = static_cast<uint32_t>(writer.dynamicSymbols.size());
+        addGlobal(writer,
+                  rewrite::symbolOf(member.kernel ? arrayName(member.kernel->name, variable) : variable.symbol,
+                                    STB_GLOBAL, STT_OBJECT, number, writer.address(number) + offset + member.offset,
+                                    member.kernel ? block->size : variable.size));
       }
   }
   return {};

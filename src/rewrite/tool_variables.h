@@ -7,6 +7,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -20,14 +21,15 @@ object::WriterSymbol symbolOf(std::string name, unsigned binding, unsigned type,
 void addGlobal(object::ElfWriter &writer, const object::WriterSymbol &symbol);
 
 /// Variables of Storage::Device are placed one by one; those of Storage::PerLaunch as the block that they are, with all
-/// of the module's variables of that kind, used or not. Each becomes a global symbol.
+/// of the module's variables of that kind, used or not. Each becomes a global symbol. Of those of Storage::PerSite,
+/// each kernel has an array, "kernel$variable".
 class ToolVariables {
 public:
   /// Finds out what there is, once for all variants.
   Result<void> collect(const object::CodeObject &original, std::span<const Variant> variants);
   Result<void> emit(object::ElfWriter &writer);
   /// In dynamicSymbols.
-  uint32_t symbolOf(UsedVariable used) const;
+  uint32_t symbolOf(const Variant &variant, uint32_t variable) const;
 
 private:
   /// A piece of memory with the variables that are in it.
@@ -38,14 +40,16 @@ private:
       const hook::HookModule *module;
       uint32_t variable;
       uint64_t offset;
+      const object::Symbol *kernel = nullptr; ///< of an array
     };
     std::vector<Member> members;
   };
-  using Key = std::pair<const hook::HookModule *, uint32_t>;
+  using Key = std::tuple<const hook::HookModule *, uint32_t, const object::Symbol * /* of an array, or null */>;
 
-  Result<void> claim(const object::CodeObject &original, const hook::HookModule &module,
-                     const hook::Variable &variable);
+  Result<void> claim(const object::CodeObject &original, const hook::HookModule &module, const hook::Variable &variable,
+                     const std::string &name);
   Result<void> addDevice(const object::CodeObject &original, const UsedVariable &used);
+  Result<void> addSites(const object::CodeObject &original, const Variant &variant, const UsedVariable &used);
   Result<void> addLaunchBlock(const object::CodeObject &original, const hook::HookModule &module);
 
   std::vector<Block> blocks_;

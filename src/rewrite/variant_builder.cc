@@ -2,6 +2,7 @@
 
 #include "analysis/interprocedural.h"
 #include "analysis/replays.h"
+#include "analysis/seam_hazards.h"
 #include "rewrite/note.h"
 
 #include <algorithm>
@@ -15,13 +16,29 @@ namespace {
 
 uint32_t dwordsOf(const hook::Variable &variable) { return static_cast<uint32_t>((variable.size + 3) / 4); }
 
+/// The number of the variable that decides about visits.
+uint32_t variableOf(const Insertion &insertion) {
+  const hook::Variable *variable = insertion.module->findVariable(insertion.sampling.when);
+  return static_cast<uint32_t>(variable - insertion.module->variables().data());
+}
+
+/// At a wave's end, what each lane has counted is wanted of those too that have left the kernel before.
+bool runsForAllLanes(const Insertion &insertion, const hook::Port &port) {
+  return insertion.position == Position::KernelExit && port.kind == hook::Port::Kind::LaneVariable;
+}
+
 } // namespace
 
 Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, size_t n, const Instr &instr) const {
   const hook::Hook &hook = *insertion.module->findHook(insertion.hook);
-  auto resolved = resolve(insertion.arguments[n], hook.parameters[n], hook.kind, instr, allocation_.registers, target_);
+  const size_t first = insertion.predicateArguments.size();
+  const hook::HookParameter &parameter =
+      n < first ? insertion.module->findHook(insertion.predicate)->parameters[n] : hook.parameters[n - first];
+  auto resolved = resolve(insertion.argument(n), parameter, hook.kind, instr,
+                          {insertion.position, metadata_, allocation_.registers, target_, tools_->glue->waveSize()});
   if (!resolved)
-    return resolved.error().withContext(fmt::format("argument {}", n));
+    return resolved.error().withContext(n < first ? fmt::format("argument {} of {}", n, insertion.predicate)
+                                                  : fmt::format("argument {}", n - first));
   return resolved;
 }
 
@@ -44,10 +61,12 @@ Result<void> VariantBuilder::prepareInsertions() {
         const Instr *instr = instrOf(insertion, functions_);
         if (!instr) { // there is no such point: what follows knows best why
           uint32_t none = 0;
-          LUTHIER_TRY(addPoints(insertion, n, functions_, points_, none));
+          LUTHIER_TRY(addPoints(insertion, n, functions_, target_, points_, none));
           return makeError("no instruction starts at {:#x}", insertion.address);
         }
-        for (size_t a = 0; a < insertion.arguments.size(); ++a)
+        LUTHIER_TRY(checkSampling(insertion));
+        LUTHIER_TRY(checkPredicate(insertion, *hook));
+        for (size_t a = 0; a < insertion.argumentCount(); ++a)
           prepared_[n].arguments.push_back(LUTHIER_TRY(resolveOne(insertion, a, *instr)));
         if (!insertion.result.empty()) {
           LUTHIER_TRY(checkRegisters(insertion.result, allocation_.registers, target_));
@@ -60,15 +79,56 @@ Result<void> VariantBuilder::prepareInsertions() {
         if (rewriter_.blocks != LaunchBlocks::Segment && needsRuntime(n))
           return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
                            "answer without Luthier's runtime (luthier run)");
+        if (rewriter_.blocks != LaunchBlocks::Segment && asksFor(n, hook::Port::Kind::GroupBlock))
+          return makeError(
+              "it has per-workgroup variables: nobody makes these without Luthier's runtime (luthier run)");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       uint32_t places = 0;
-      return addPoints(insertion, n, functions_, points_, places);
+      return addPoints(insertion, n, functions_, target_, points_, places);
     };
     if (const auto done = prepare(); !done)
       result_.sites[n].rejected = done.error().message();
   }
   return {};
+}
+
+Result<void> VariantBuilder::checkSampling(const Insertion &insertion) const {
+  const Sampling &sampling = insertion.sampling;
+  if (sampling.every == 0)
+    return makeError("every 0th visit is none: 1 is the least");
+  if (sampling.any() && insertion.position == Position::Replace)
+    return makeError("the hook takes the instruction's place, and so it must run in every visit");
+  if (sampling.when.empty())
+    return {};
+  const hook::Variable *variable = insertion.module->findVariable(sampling.when);
+  if (!variable)
+    return makeError("{} has no variable {}", insertion.module->origin(), sampling.when);
+  if (variable->storage != hook::Storage::PerWave || dwordsOf(*variable) != 1)
+    return makeError("{} cannot decide whether the hook runs: that takes a per-wave variable of at most 32 bits",
+                     sampling.when);
+  return {};
+}
+
+Result<void> VariantBuilder::checkPredicate(const Insertion &insertion, const hook::Hook &hook) const {
+  if (insertion.predicate.empty())
+    return {};
+  const hook::Hook *predicate = insertion.module->findHook(insertion.predicate);
+  if (!predicate)
+    return makeError("{} has no hook {}", insertion.module->origin(), insertion.predicate);
+  if (insertion.predicateArguments.size() != predicate->parameters.size())
+    return makeError("{} takes {} arguments, {} are given", insertion.predicate, predicate->parameters.size(),
+                     insertion.predicateArguments.size());
+  LUTHIER_TRY(hook::conditional(*predicate, hook));
+  if (!insertion.result.empty() || insertion.position == Position::Replace)
+    return makeError("{} decides whether it runs, and where it does not there is no {}", insertion.predicate,
+                     insertion.result.empty() ? "instruction" : "result");
+  return {};
+}
+
+VariantBuilder::CounterKey VariantBuilder::counterKey(uint32_t n) const {
+  const Sampling &sampling = insertions_[n].sampling;
+  return {insertions_[n].module.get(), sampling.every, sampling.counter.has_value(), sampling.counter.value_or(n)};
 }
 
 RegSet VariantBuilder::touched() const {
@@ -89,6 +149,8 @@ RegSet VariantBuilder::touched() const {
   for (const Reg reg : {Reg::XnackMaskLo, Reg::XnackMaskHi})
     if (target_.xnackMask && set.contains(reg))
       used.insert(reg);
+  if (descriptor_.waveSize(target_) == 32 && set.contains(Reg::VccHi)) // not a part of VCC there
+    used.insert(Reg::VccHi);
   return used;
 }
 
@@ -109,6 +171,11 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
   return reads;
 }
 
+bool VariantBuilder::asksFor(uint32_t n, hook::Port::Kind kind) const {
+  const std::vector<hook::Port> &inputs = prepared_[n].fragment->fragment->inputs;
+  return std::ranges::find(inputs, kind, &hook::Port::kind) != inputs.end();
+}
+
 bool VariantBuilder::needsRuntime(uint32_t n) const {
   return std::ranges::any_of(
              prepared_[n].arguments,
@@ -122,34 +189,65 @@ bool VariantBuilder::needsRuntime(uint32_t n) const {
 EntryNeeds VariantBuilder::entryNeeds() {
   EntryNeeds needs;
   waveOffsets_.clear();
-  blockModules_.clear();
-  const auto noteVariable = [&](const Insertion &insertion, const hook::Port &port) {
-    const auto key = std::pair(insertion.module.get(), uint32_t{port.index});
+  laneNumbers_.clear();
+  counters_.clear();
+  for (Modules *modules : {&blockModules_, &ldsModules_, &groupModules_})
+    modules->clear();
+  const auto noteModule = [](Modules &modules, const Insertion &insertion) {
+    const bool fresh = std::ranges::find(modules, insertion.module) == modules.end();
+    if (fresh)
+      modules.push_back(insertion.module);
+    return fresh;
+  };
+  const auto noteVariable = [&](const Insertion &insertion, uint32_t variable) {
+    const auto key = std::pair(insertion.module.get(), variable);
     if (waveOffsets_.contains(key))
       return;
-    const uint32_t dwords = dwordsOf(insertion.module->variables()[port.index]);
+    const uint32_t dwords = dwordsOf(insertion.module->variables()[variable]);
     if (dwords > 1 && needs.waveRegisters % 2)
       ++needs.waveRegisters;
     waveOffsets_[key] = needs.waveRegisters;
     needs.waveRegisters += dwords;
   };
+  const auto noteLanes = [&](const Insertion &insertion, const hook::Port &port) {
+    const auto number = static_cast<uint32_t>(laneNumbers_.size());
+    if (laneNumbers_.try_emplace(std::pair(insertion.module.get(), uint32_t{port.index}), number).second)
+      needs.laneVariables.push_back(port.regs.count);
+  };
   for (size_t n = 0; n < insertions_.size(); ++n) {
     if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
       continue;
+    if (insertions_[n].sampling.every > 1 &&
+        counters_.try_emplace(counterKey(static_cast<uint32_t>(n)), needs.counters).second)
+      ++needs.counters;
+    if (!insertions_[n].sampling.when.empty())
+      noteVariable(insertions_[n], variableOf(insertions_[n]));
     for (const ResolvedArgument &argument : prepared_[n].arguments)
       if (argument.launch)
         needs.values.insert(*argument.launch);
     for (const hook::Port &port : prepared_[n].fragment->fragment->inputs) {
       if (port.kind == hook::Port::Kind::WaveVariable)
-        noteVariable(insertions_[n], port);
+        noteVariable(insertions_[n], port.index);
+      if (port.kind == hook::Port::Kind::LaneVariable)
+        noteLanes(insertions_[n], port);
+      needs.startLanes |= runsForAllLanes(insertions_[n], port);
       if (port.kind == hook::Port::Kind::Launch)
         needs.values.insert(static_cast<hook::LaunchValue>(port.launch));
-      if (port.kind == hook::Port::Kind::LaunchBlock &&
-          std::ranges::find(blockModules_, insertions_[n].module) == blockModules_.end())
-        blockModules_.push_back(insertions_[n].module);
+      if (port.kind == hook::Port::Kind::LaunchBlock)
+        noteModule(blockModules_, insertions_[n]);
+      if (port.kind == hook::Port::Kind::GroupBlock)
+        noteModule(groupModules_, insertions_[n]);
+      if (port.kind == hook::Port::Kind::LdsBlock && noteModule(ldsModules_, insertions_[n])) {
+        const hook::HookModule::Block &block = insertions_[n].module->block(hook::Storage::Lds);
+        constexpr uint64_t kTooMuch = 16 * isa::kMaxWorkgroupLds; // refused, whatever else there is
+        needs.lds.add(static_cast<uint32_t>(std::min(block.bytes, kTooMuch)),
+                      static_cast<uint32_t>(std::min(block.alignment, kTooMuch)));
+      }
+      needs.scratch |= port.kind == hook::Port::Kind::Frame;
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
+  needs.groupBlocks = static_cast<unsigned>(groupModules_.size());
   return needs;
 }
 
@@ -165,22 +263,24 @@ Result<void> VariantBuilder::planEntry() {
     return {};
   };
   auto planned = attempt();
-  for (const Kind kind : {Kind::WaveVariable, Kind::LaunchBlock, Kind::Launch}) {
+  const auto refuse = [&](auto &&asks) {
+    for (uint32_t n = 0; n < insertions_.size(); ++n)
+      if (prepared_[n].fragment && result_.sites[n].rejected.empty() && asks(n))
+        result_.sites[n].rejected = planned.error().message();
+    planned = attempt();
+  };
+  if (!planned)
+    refuse([&](uint32_t n) { return insertions_[n].sampling.any(); });
+  for (const Kind kind : {Kind::Frame, Kind::LdsBlock, Kind::LaneVariable, Kind::WaveVariable, Kind::GroupBlock,
+                          Kind::LaunchBlock, Kind::Launch}) {
     if (planned)
       return planned;
-    for (size_t n = 0; n < insertions_.size(); ++n) {
-      if (!prepared_[n].fragment || !result_.sites[n].rejected.empty())
-        continue;
-      const bool asks =
-          std::ranges::find(prepared_[n].fragment->fragment->inputs, kind, &hook::Port::kind) !=
-              prepared_[n].fragment->fragment->inputs.end() ||
-          (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
-             return argument.launch.has_value();
-           }));
-      if (asks)
-        result_.sites[n].rejected = planned.error().message();
-    }
-    planned = attempt();
+    refuse([&](uint32_t n) {
+      return asksFor(n, kind) ||
+             (kind == Kind::Launch && std::ranges::any_of(prepared_[n].arguments, [](const ResolvedArgument &argument) {
+                return argument.launch.has_value();
+              }));
+    });
   }
   return planned;
 }
@@ -200,30 +300,58 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       else
         site.inputs.push_back({.fragment = port.regs.first + i, .guest = home.regs.first + i});
   };
+  const auto numberIn = [&](const Modules &modules) {
+    return static_cast<unsigned>(std::ranges::find(modules, insertion.module) - modules.begin());
+  };
   const auto home = [&](const hook::Port &port) -> Home {
     switch (port.kind) {
     case hook::Port::Kind::WaveVariable:
       return entry_->waveRegisters().from(waveOffsets_.at({insertion.module.get(), port.index}), port.regs.count);
     case hook::Port::Kind::LaunchBlock:
-      return entry_->launchBlock(
-          static_cast<unsigned>(std::ranges::find(blockModules_, insertion.module) - blockModules_.begin()));
+      return entry_->launchBlock(numberIn(blockModules_));
+    case hook::Port::Kind::LdsBlock:
+      return entry_->ldsBlock(numberIn(ldsModules_));
+    case hook::Port::Kind::GroupBlock:
+      return entry_->groupBlock(numberIn(groupModules_));
     case hook::Port::Kind::Launch:
       return entry_->valueOf(static_cast<hook::LaunchValue>(port.launch));
     default:
       return {port.guest};
     }
   };
+  const auto laneHome = [&](const hook::Port &port) {
+    return entry_->laneVariable(laneNumbers_.at({insertion.module.get(), port.index}));
+  };
+  if (const Sampling &sampling = insertion.sampling; sampling.any()) {
+    if (!sampling.when.empty())
+      site.checks.push_back(
+          {entry_->waveRegisters().from(waveOffsets_.at({insertion.module.get(), variableOf(insertion)}), 1), 0});
+    if (sampling.every > 1)
+      site.checks.push_back({entry_->counter(counters_.at(counterKey(n))), sampling.every});
+  }
   for (const hook::Port &port : fragment.inputs) {
+    if (runsForAllLanes(insertion, port))
+      site.startLanes = entry_->startLanes();
+    if (port.kind == hook::Port::Kind::LaneVariable) {
+      for (unsigned i = 0; i < port.regs.count; ++i)
+        site.inputs.push_back({.fragment = port.regs.first + i, .guest = laneHome(port)[i]});
+      continue;
+    }
     if (port.kind == hook::Port::Kind::Register)
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
+    if (port.kind == hook::Port::Kind::Frame) {
+      site.inputs.push_back({.fragment = port.regs.first, .constant = true, .value = spill_.frame});
+      spill_.frameUsed = true;
+      continue;
+    }
     if (port.kind != hook::Port::Kind::Parameter) {
       fromHome(port, home(port));
       continue;
     }
     ResolvedArgument argument = prepared_[n].arguments[port.index];
-    if (insertion.arguments[port.index].kind == Argument::Kind::Pc)
+    if (insertion.argument(port.index).kind == Argument::Kind::Pc)
       argument = LUTHIER_TRY(resolveOne(insertion, port.index, at));
-    if (argument.launch) {
+    if (argument.launch && port.part != hook::Part::Offset) {
       fromHome(port, entry_->valueOf(*argument.launch));
       continue;
     }
@@ -236,6 +364,11 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
     }
   }
   for (const hook::Port &port : fragment.outputs) {
+    if (port.kind == hook::Port::Kind::LaneVariable) {
+      for (unsigned i = 0; i < port.regs.count; ++i)
+        site.outputs.push_back({.fragment = port.regs.first + i, .guest = laneHome(port)[i]});
+      continue;
+    }
     Home to;
     if (port.kind != hook::Port::Kind::Result)
       to = home(port);
@@ -257,6 +390,8 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
     for (unsigned i = 0; i < port.regs.count; ++i) {
       const Reg guest = to.regs.first + i;
+      if (i == 1 && isNarrowMask(to.regs, tools_->glue->waveSize()))
+        continue;
       if (isVector(port.regs.first) && !isVector(guest) && !isAccumulator(guest))
         return makeError("a value per lane cannot be put into {}", toString(guest));
       if ((guest == Reg::ExecLo || guest == Reg::ExecHi) && fragment.kind == hook::HookKind::Lane)
@@ -269,23 +404,44 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
 
 uint32_t VariantBuilder::variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable) {
   std::vector<UsedVariable> &used = result_.variant.variables;
-  const UsedVariable wanted{module, variable};
-  const auto found = std::ranges::find(used, wanted);
+  const auto found = std::ranges::find_if(
+      used, [&](const UsedVariable &each) { return each.module == module && each.variable == variable; });
   if (found != used.end())
     return static_cast<uint32_t>(found - used.begin());
-  used.push_back(wanted);
+  used.push_back({module, variable});
   return static_cast<uint32_t>(used.size() - 1);
 }
 
-void VariantBuilder::relocate(uint32_t n, int64_t behind) {
+uint64_t VariantBuilder::addCopy(uint32_t variable, uint32_t n, const Instr &at) {
+  UsedVariable &used = result_.variant.variables[variable];
+  const hook::Variable &described = used.module->variables()[used.variable];
+  const auto in = std::ranges::find_if(functions_, [&](const analysis::Function *function) {
+    const auto instrs = function->instrs();
+    return !instrs.empty() && at.address() >= instrs.front().address() && at.address() <= instrs.back().address();
+  });
+  result_.variant.notes.back() += fmt::format(", {}[{}]", described.name, used.copies.size());
+  used.copies.push_back({n, in == functions_.end() ? nullptr : &(*in)->symbol(), at.address()});
+  return (used.copies.size() - 1) * described.stride();
+}
+
+void VariantBuilder::relocate(uint32_t n, const Instr *at, int64_t behind) {
   const hook::Fragment &fragment = *prepared_[n].fragment->fragment;
   const auto size = static_cast<int64_t>(fragment.bytes.size());
-  for (const hook::FragmentRelocation &relocation : fragment.relocations)
+  std::map<uint32_t, uint64_t> copies; // this place's, of PerSite variables
+  for (const hook::FragmentRelocation &relocation : fragment.relocations) {
+    const uint32_t variable = variableNumber(insertions_[n].module, relocation.variable);
+    uint64_t copy = 0;
+    if (result_.variant.variables[variable].isPerSite()) {
+      if (const auto [it, fresh] = copies.try_emplace(variable, 0); fresh)
+        it->second = addCopy(variable, n, *at);
+      copy = copies[variable];
+    }
     layout_->addRelocation({.high = relocation.high,
                             .base = CodeRelocation::Base::Variable,
-                            .variable = variableNumber(insertions_[n].module, relocation.variable),
-                            .addend = static_cast<uint64_t>(relocation.addend)},
+                            .variable = variable,
+                            .addend = static_cast<uint64_t>(relocation.addend) + copy},
                            relocation.offset - size - behind);
+  }
 }
 
 Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
@@ -296,10 +452,11 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          .layout = layout,
                          .replays = analysis::mayReplay(object_),
                          .readsFlags = false,
+                         .readByVectors = {},
                          .writeBack = spill_.scalars.has_value(),
                          .placer = placer,
                          .bind = [this](uint32_t n, const Instr &at, Site &site) { return bind(n, at, site); },
-                         .relocate = [this](uint32_t n, int64_t behind) { relocate(n, behind); },
+                         .relocate = [this](uint32_t n, const Instr &at, int64_t behind) { relocate(n, &at, behind); },
                          .entryOf = [&](uint64_t address) -> std::optional<Layout::Label> {
                            const auto found = entries.find(address);
                            return found == entries.end() ? std::nullopt : std::optional(found->second);
@@ -309,6 +466,9 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
                          .describe = [this](uint32_t n, const Site &site,
                                             const PlacedSite &placed) { return noteOf(insertions_[n], site, placed); },
                          .notes = result_.variant.notes};
+  if (target_.seamHazards)
+    for (const analysis::Function *function : functions_)
+      context.readByVectors |= analysis::scalarsReadByVectors(function->instrs());
   std::optional<analysis::ProgramLiveness> across;
   analysis::CallWaits callWaits(*rewriter_.program);
   const bool anywhere = std::ranges::any_of(points_, [](const FunctionPoints &p) { return !p.empty(); });
@@ -338,25 +498,26 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
       return makeError("nothing is known of the registers of {}", function.symbol().name);
     pool_->keep(observedDead(function.cfg(), points_[n], *livenessOf[n], reads));
   }
+  shareHooks(context, livenessOf);
   // Only floating-point hooks care about MODE, and only where the guest changes it.
   const bool floating = std::ranges::any_of(prepared_, [](const Prepared &prepared) {
     return prepared.fragment && prepared.fragment->fragment->reads.contains(Reg::Mode);
   });
-  const analysis::ModeState atStart = analysis::ModeState::atStart(descriptor_), unknown;
-  bool changesMode = false;
+  const analysis::ModeState atStart = analysis::ModeState::atStart(descriptor_, target_);
+  uint32_t modeChanges = 0;
   if (floating)
     for (const analysis::Function *function : functions_)
       for (const Instr &instr : function->instrs()) {
-        changesMode |= analysis::changesMode(instr);
-        context.readsFlags |= analysis::readsExceptionFlags(instr);
+        modeChanges |= analysis::modeBitsWritten(instr, target_);
+        context.readsFlags |= analysis::readsExceptionFlags(instr, target_);
       }
+  const analysis::ModeState elsewhere{atStart.known & ~modeChanges, atStart.value & ~modeChanges};
   for (size_t n = 0; n < functions_.size(); ++n) {
     const analysis::Function &function = *functions_[n];
     std::optional<analysis::Waits> waits;
     std::optional<analysis::Modes> modes;
     if (floating && livenessOf[n])
-      modes = analysis::Modes::compute(function.cfg(), n == 0 || !changesMode ? atStart : unknown,
-                                       changesMode ? &unknown : nullptr);
+      modes = analysis::Modes::compute(function.cfg(), target_, n == 0 ? atStart : elsewhere, elsewhere, modeChanges);
     const analysis::Liveness *liveness = livenessOf[n];
     if (liveness) {
       waits = analysis::Waits::compute(function.cfg(), target_, callWaits.context(function.isKernel()));
@@ -368,9 +529,11 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
     if (n == 0)
       start_.emplace(writer.takeNeighbours());
   }
+  writeSharedHooks(context);
   result_.originalInstructions = context.originalInstructions;
   result_.insertedInstructions = context.insertedInstructions;
   result_.openCalls = context.openCalls;
+  deallocations_ = std::move(context.deallocations);
   return {};
 }
 
@@ -385,12 +548,33 @@ bool VariantBuilder::wantsScalarMemory() const {
   return !scalarMemory_ && pool_ && (lack_ || pool_->lack()) && canKeepScalars();
 }
 
+/// Hooks have one frame, as large as the largest: none runs while another does, and none remembers.
+void VariantBuilder::placeFrames() {
+  for (size_t n = 0; n < insertions_.size(); ++n) {
+    const uint32_t bytes = prepared_[n].fragment ? prepared_[n].fragment->fragment->frameBytes : 0;
+    if (!bytes || !result_.sites[n].rejected.empty())
+      continue;
+    if (spill_.available)
+      spill_.frameBytes = std::max(spill_.frameBytes, bytes);
+    else
+      result_.sites[n].rejected =
+          fmt::format("the hook needs {} bytes of memory for its local variables: {}", bytes, spill_.reason);
+  }
+  if (!spill_.frameBytes)
+    return;
+  constexpr uint32_t kAlign = hook::kFrameAlignment - 1;
+  spill_.frame = (spill_.base + kAlign) & ~kAlign;
+  spill_.base = spill_.frame + ((spill_.frameBytes + 15) & ~15u);
+}
+
 Result<Rewrite> VariantBuilder::build() {
   Variant &variant = result_.variant;
   variant.kernel = &kernel_;
   descriptor_ = LUTHIER_TRY(object_.descriptor(kernel_));
-  if (descriptor_.preloadLength())
-    return makeError("{}: arguments that are preloaded into registers are not supported yet", kernel_.name);
+  if (descriptor_.sharedVgprs(target_))
+    return makeError("{}: vector registers that the halves of a wave share are not supported", kernel_.name);
+  if (target_.dynamicVgprs && object::rsrc2::dynamicVgprs.get(descriptor_.rsrc2))
+    return makeError("{}: vector registers that waves allocate while they run are not supported", kernel_.name);
   if (!rewriter_.metadata) // it is of all kernels: read once
     rewriter_.metadata = LUTHIER_TRY(object_.metadata());
   if (const object::KernelMetadata *found = rewriter_.metadata->kernel(kernel_.name))
@@ -426,6 +610,9 @@ Result<Rewrite> VariantBuilder::build() {
     spill_.base += (SpillArea::kScalarBytes / tools_->glue->waveSize() + 15) & ~15u;
     pool_->allowMemory(SpillArea::kKeptScalars);
   }
+  placeFrames();
+  spill_.direct = tools_->glue->has(GlueOp::ScratchStoreDirect) &&
+                  spill_.base + SpillArea::kMostSlots * 4 <= tools_->glue->scratchReach();
   LUTHIER_TRY(planEntry());
   for (SiteAccount &site : result_.sites)
     site.late = site.rejected.empty();

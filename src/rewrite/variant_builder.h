@@ -24,14 +24,26 @@ public:
 private:
   Result<void> prepareInsertions();
   bool canKeepScalars() const;
+  void placeFrames();
   Result<ResolvedArgument> resolveOne(const Insertion &insertion, size_t argument, const Instr &instr) const;
   EntryNeeds entryNeeds();
   Result<void> planEntry();
   Result<void> bind(uint32_t insertion, const Instr &at, Site &site);
-  void relocate(uint32_t insertion, int64_t behind);
+  /// `at`: the place; null for the one copy of a hook that many places call.
+  void relocate(uint32_t insertion, const Instr *at, int64_t behind);
+  bool asksFor(uint32_t insertion, hook::Port::Kind kind) const;
+  Result<void> checkSampling(const Insertion &insertion) const;
+  Result<void> checkPredicate(const Insertion &insertion, const hook::Hook &hook) const;
+  using CounterKey = std::tuple<const hook::HookModule *, uint32_t /* every */, bool /* shared */, uint32_t>;
+  CounterKey counterKey(uint32_t insertion) const;
+  /// Gives the place its own copy of a PerSite variable: where that is in the array.
+  uint64_t addCopy(uint32_t variable, uint32_t insertion, const Instr &at);
   /// Whether a hook needs what only whoever launches the kernel can know.
   bool needsRuntime(uint32_t insertion) const;
   Result<void> writeFunctions(Layout &layout, Placer &placer);
+  /// Chooses the hooks that are called, which the context then has (variant_shared.cc).
+  void shareHooks(VariantContext &context, const std::vector<const analysis::Liveness *> &liveness);
+  void writeSharedHooks(VariantContext &context);
   Result<void> finish(Layout &layout);
   uint32_t variableNumber(const std::shared_ptr<const hook::HookModule> &module, uint32_t variable);
   RegSet touched() const;
@@ -66,10 +78,15 @@ private:
   SpillArea spill_;
   bool calls_ = false, open_ = false;
   bool lack_ = false; ///< the entry found no registers for something
-  std::vector<std::shared_ptr<const hook::HookModule>> blockModules_;
+  std::deque<SharedPlace> shared_;
+  using Modules = std::vector<std::shared_ptr<const hook::HookModule>>;
+  Modules blockModules_, ldsModules_, groupModules_; ///< with variables per launch, in LDS, per workgroup
   std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> waveOffsets_; ///< of per-wave variables, in dwords
+  std::map<std::pair<const hook::HookModule *, uint32_t>, uint32_t> laneNumbers_; ///< of per-lane ones, in the entry
+  std::map<CounterKey, uint32_t> counters_;                                       ///< of visits, in the entry
   Layout *layout_ = nullptr;
-  std::optional<Neighbours> start_; ///< of the kernel's own code, which comes behind the entry
+  std::vector<Layout::Place> deallocations_; ///< of vector registers, and of scratch
+  std::optional<Neighbours> start_;          ///< of the kernel's own code, which comes behind the entry
 };
 
 } // namespace luthier::rewrite

@@ -1,4 +1,5 @@
 // The end of a rewriting: entry and code in one piece, and descriptor and metadata that say what it needs.
+#include "analysis/seam_hazards.h"
 #include "rewrite/testing.h"
 #include "rewrite/variant_builder.h"
 
@@ -12,12 +13,14 @@ Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, 
                              .vgprs = counts.vgprs,
                              .accVgprs = counts.accVgprs,
                              .sgprs = std::min<unsigned>(descriptor.sgprs(target_), target_.sgprs), // without rounding
-                             .ldsBytes = descriptor.groupSegmentSize,
+                             // What hooks have more depends on the launch (runtime/launcher.cc).
+                             .ldsBytes = descriptor_.groupSegmentSize,
                              .workgroupSize = 0};
   return {.sgprs = descriptor.sgprs(target_),
           .vgprs = descriptor.vgprs(target_),
           .accVgprs = counts.accVgprs,
           .scratch = descriptor.privateSegmentSize,
+          .lds = descriptor.groupSegmentSize,
           .kernarg = descriptor.kernargSize,
           .codeBytes = code,
           .wavesPerSimd = isa::occupancy(target_, use).wavesPerSimd,
@@ -26,13 +29,23 @@ Resources VariantBuilder::resources(const object::KernelDescriptor &descriptor, 
 
 Result<void> VariantBuilder::finish(Layout &body) {
   Variant &variant = result_.variant;
-  const bool spills = spill_.slots != 0 || spill_.scalarsUsed || pool_->usesMemory();
+  const bool spills = spill_.slots != 0 || spill_.scalarsUsed || spill_.frameUsed || pool_->usesMemory();
   object::KernelDescriptor descriptor = descriptor_;
   CodeSequence entry = LUTHIER_TRY(entry_->write(*tools_->glue, descriptor, spills, spill_));
   tools_->glue->nops(entry, start_->missingBefore(entry.instrs()));
-  if (entry_->setsFlatScratch(spills))
+  if (entry.size())
+    tools_->glue->cure(entry, analysis::seamCures(target_, tools_->glue->waveSize(), entry.instrs(), {}, {}).behind,
+                       Reg::V0);
+  if (entry_->setsFlatScratch(spills) && target_.scalarFlatScratch)
     pool_->use({Reg::FlatScrLo, 2});
-  Layout::Result laid = LUTHIER_TRY(body.finish(target_.branchWord));
+  // A wave that gives its scratch back must not have stores to it on their way. It can do without: it ends anyway.
+  CodeSequence nop;
+  tools_->glue->nops(nop, 1);
+  for (const Layout::Place place : deallocations_)
+    if (spills)
+      body.replace(place, nop.bytes());
+  const uint32_t forbidden = target_.seamHazards & isa::setOf({isa::SeamHazard::Offset3f}) ? 0x3f : 0;
+  Layout::Result laid = LUTHIER_TRY(body.finish(target_.branchWord, Layout::kReach, forbidden));
 
   const uint64_t shift = entry.size();
   variant.code.assign(entry.bytes().begin(), entry.bytes().end());
@@ -84,12 +97,16 @@ Result<void> VariantBuilder::finish(Layout &body) {
     descriptor.privateSegmentSize = spill_.base + spill_.slots * 4;
   if (rewriter_.blocks == LaunchBlocks::Segment)
     variant.launchBlocks = blockModules_;
+  variant.groupBlocks = groupModules_;
+  descriptor.groupSegmentSize += entry_->moreLds();
   variant.segment = entry_->segment();
+  descriptor.setPrefetchedBytes(target_, variant.code.size());
   if (plantedFault() == Fault::Descriptor)
     descriptor = descriptor_;
   variant.descriptor = descriptor;
   variant.metadata = metadata_;
   variant.metadata.privateSegmentFixedSize = descriptor.privateSegmentSize;
+  variant.metadata.groupSegmentFixedSize = metadata_.groupSegmentFixedSize + entry_->moreLds();
   if (sgprs)
     variant.metadata.sgprCount = std::max(metadata_.sgprCount, sgprs);
   variant.metadata.vgprCount =
@@ -110,7 +127,7 @@ Result<void> VariantBuilder::finish(Layout &body) {
                                    .sgprs = 0, // all that there are fit, whatever the workgroup
                                    .ldsBytes = 0,
                                    .workgroupSize = 0};
-  variant.largestWorkgroup = isa::occupancy(target_, registers).wavesPerSimd * target_.simdsPerComputeUnit * waveSize;
+  variant.largestWorkgroup = isa::occupancy(target_, registers).wavesPerSimd * descriptor.simds(target_) * waveSize;
   return {};
 }
 

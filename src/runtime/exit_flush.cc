@@ -68,12 +68,12 @@ constexpr std::chrono::milliseconds kWaitForStreams(2000);
     syscall(SYS_exit_group, status);
 }
 
-/// Before exit(). The application's own call may be under way at the same time, which glibc's does not survive.
+/// Before exit(), while ROCr and HIP are whole: their destructors run before handlers that were registered when we were
+/// loaded. The application's own call may be under way at the same time, which glibc's does not survive.
 void beforeExit(int status) {
-  if (!onRuntimesThread)
-    return;
   ToolHost::instance().finish({});
-  endNow(status);
+  if (onRuntimesThread)
+    endNow(status);
 }
 
 // What follows runs in signal handlers.
@@ -204,7 +204,7 @@ void installExitHandlers() {
   on_exit(
       [](int status, void *) {
         beforeExit(status); // without libluthier-exit.so; what ROCr and HIP have registered before us comes after us
-        ToolHost::instance().finish({});
+        ToolHost::instance().noteLateLaunches();
         ToolHost::instance().stopCalls(false);
         if (status == 0 && ToolHost::instance().mustFail())
           endNow(1);

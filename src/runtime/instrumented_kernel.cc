@@ -14,7 +14,7 @@ constexpr uint64_t kMostPerLaunchBytes = 1ull << 30;
 
 LoadedVariant::~LoadedVariant() = default;
 
-Result<void> InstrumentedKernel::build(ToolMemory &memory) {
+Result<void> InstrumentedKernel::build(ToolMemory &memory, SiteValues &siteValues) {
   ObjectView &object = *kernel->object;
   const object::CodeObject &original = *object.code->object();
   rewrite::Rewrite rewritten = LUTHIER_TRY(object.rewriter->rewrite(*kernel->symbol, kernel->insertions));
@@ -49,7 +49,10 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
 
   rewrite::OverlayAddresses addresses{.original = object.code->delta(), .variables = {}};
   for (const rewrite::UsedVariable &used : v.variables)
-    addresses.variables.push_back(LUTHIER_TRY(memory.variable(agent, used.module, used.variable)));
+    addresses.variables.push_back(
+        used.isPerSite()
+            ? LUTHIER_TRY(siteValues.arrayFor({agent, kernel->object, identity, choice}, used, kernel->insertions))
+            : LUTHIER_TRY(memory.variable(agent, used.module, used.variable)));
   auto loaded = std::make_unique<LoadedVariant>();
   loaded->file = LUTHIER_TRY(rewrite::emitOverlay(original, v, addresses));
   loaded->reader = LUTHIER_TRY(hsa::CodeObjectReader::fromMemory(loaded->file));
@@ -65,7 +68,9 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
   loaded->computeUnits = LUTHIER_TRY(hsa::Agent(agent).computeUnits());
   loaded->target = &original.target();
   loaded->moreScratch = v.after.scratch - v.before.scratch;
+  loaded->moreLds = v.after.lds - v.before.lds;
   loaded->blocks = v.launchBlocks;
+  loaded->groupBlocks = v.groupBlocks;
   loaded->segment = v.segment;
   for (const rewrite::LaunchArgument &argument : v.segment.arguments)
     loaded->callsHost |= argument.value == LaunchValue::HostcallBuffer;
@@ -78,16 +83,27 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory) {
 
 namespace luthier {
 
-std::byte *Launch::Impl::find(const HookFile &file, const char *name, size_t bytes) {
+Dim3 Launch::Impl::groups() const {
+  const auto along = [](uint32_t items, uint32_t ofGroup) {
+    return static_cast<uint32_t>((uint64_t{items} + ofGroup - 1) / std::max(ofGroup, 1u));
+  };
+  return {along(grid.x, workgroup.x), along(grid.y, workgroup.y), along(grid.z, workgroup.z)};
+}
+
+std::byte *Launch::Impl::find(const HookFile &file, const char *name, size_t bytes, hook::Storage storage,
+                              uint64_t *stride) {
   const auto module = kernel->kernel->modules->of(file);
   if (!module)
     return nullptr;
   for (Block &block : blocks)
-    if (block.module == *module)
+    if (block.module == *module && block.storage == storage)
       if (const hook::Variable *variable = block.module->findVariable(name);
-          variable && variable->storage == hook::Storage::PerLaunch && variable->size >= bytes &&
-          variable->offset + bytes <= block.contents.size())
+          variable && variable->storage == storage && variable->size >= bytes &&
+          variable->offset + bytes <= block.contents.size()) {
+        if (stride)
+          *stride = block.module->block(storage).stride();
         return block.contents.data() + variable->offset;
+      }
   return nullptr;
 }
 

@@ -50,8 +50,10 @@ KernelInstrumenter::Object &KernelInstrumenter::objectOf(const hsa::SharedCode &
 }
 
 Result<std::shared_ptr<ObjectView>> KernelInstrumenter::viewOf(Object &object) {
-  if (!object.view)
+  if (!object.view) {
     object.view = LUTHIER_TRY(ObjectView::create(object.code, *compiler_));
+    object.view->rewriter->setForm(options_.hookForm);
+  }
   return object.view;
 }
 
@@ -103,7 +105,7 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   const std::string nothingAsked = askTools(*result);
   if (result->kernel->insertions.empty())
     return skip(nothingAsked);
-  if (const auto built = result->build(memory_); !built) {
+  if (const auto built = result->build(memory_, siteValues_); !built) {
     if (account.sitesAsked == 0 || account.sitesPlaced) { // otherwise each site has its reason
       account.sitesAsked = result->kernel->insertions.size();
       account.sitesPlaced = 0;

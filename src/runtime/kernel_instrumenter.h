@@ -18,11 +18,13 @@ namespace luthier::runtime {
 class KernelInstrumenter {
 public:
   KernelInstrumenter(LoadedTools &tools, RunAccount &account, KernelIdentities &identities, ToolMemory &memory,
-                     HookModules &modules)
-      : tools_(tools), account_(account), identities_(identities), memory_(memory), modules_(modules) {}
+                     SiteValues &siteValues, HookModules &modules)
+      : tools_(tools), account_(account), identities_(identities), memory_(memory), siteValues_(siteValues),
+        modules_(modules) {}
 
   struct Options {
     KernelFilter filter;
+    rewrite::HookForm hookForm = rewrite::HookForm::Auto;
     bool strict = false; ///< a site that is refused is a failure
   };
   /// Before the first kernel.
@@ -48,6 +50,7 @@ private:
   RunAccount &account_;
   KernelIdentities &identities_;
   ToolMemory &memory_;
+  SiteValues &siteValues_;
   HookModules &modules_;
   Options options_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;

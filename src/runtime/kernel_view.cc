@@ -3,6 +3,8 @@
 #include "isa/occupancy.h"
 #include "support/demangle.h"
 
+#include <fmt/format.h>
+
 namespace luthier {
 
 /// Makes objects whose constructors are not for tools.
@@ -22,6 +24,7 @@ struct ToolAccess {
       function.impl_->blocks.push_back(block);
     }
   }
+  static KernelId kernelId(uint64_t number) { return KernelId(number); }
   static const Function::Impl &impl(const Function &function) { return *function.impl_; }
   static const Kernel::Impl &impl(const Kernel &kernel) { return *kernel.impl_; }
 };
@@ -45,6 +48,14 @@ Result<std::shared_ptr<ObjectView>> ObjectView::create(hsa::SharedCode code, hoo
   view->rewriter = LUTHIER_TRY(rewrite::Rewriter::create(*object, compiler, rewrite::LaunchBlocks::Segment));
   return view;
 }
+
+std::unique_ptr<Function> viewOf(const analysis::Function &function, ObjectView &object) {
+  auto view = std::make_unique<Function>(ToolAccess::function(function, object));
+  ToolAccess::addBlocks(*view);
+  return view;
+}
+
+KernelId idOf(const KernelIdentity &identity) { return ToolAccess::kernelId(identity.number); }
 
 } // namespace runtime
 
@@ -78,6 +89,75 @@ std::string Function::text(const Instr &instr) const {
   return decoder ? (*decoder)->text(instr) : std::string();
 }
 
+std::optional<uint64_t> Function::callee(const Instr &call) const {
+  const Block *in = block(call);
+  if (!in || &in->back() != &call)
+    return {};
+  const analysis::Block &found = impl_->function->cfg().blocks()[in->number()];
+  if (found.call == analysis::CallKind::Direct)
+    return found.callTarget;
+  return found.exit == analysis::Exit::Tail ? std::optional(found.exitTarget) : std::nullopt;
+}
+
+void Function::Impl::findLoops() {
+  if (found)
+    return;
+  const analysis::Cfg &cfg = function->cfg();
+  found = analysis::Loops::compute(cfg);
+  const auto edgesOf = [&](const std::vector<uint32_t> &numbers) {
+    std::vector<BlockEdge> edges;
+    for (const uint32_t n : numbers)
+      edges.push_back({&blocks[cfg.edges()[n].from], &blocks[cfg.edges()[n].to]});
+    return edges;
+  };
+  loops.resize(found->all().size());
+  for (size_t n = 0; n < loops.size(); ++n) {
+    const analysis::Loop &loop = found->all()[n];
+    loops[n] = {.header = &blocks[loop.header],
+                .blocks = {},
+                .entries = edgesOf(loop.entries),
+                .backEdges = edgesOf(loop.backEdges),
+                .exits = edgesOf(loop.exits),
+                .parent = loop.parent == analysis::Loops::kNone ? nullptr : &loops[loop.parent],
+                .depth = loop.depth};
+    for (const uint32_t block : loop.blocks)
+      loops[n].blocks.push_back(&blocks[block]);
+  }
+}
+
+std::span<const Loop> Function::loops() const {
+  impl_->findLoops();
+  return impl_->loops;
+}
+
+const Loop *Function::loop(const Block &block) const {
+  impl_->findLoops();
+  const uint32_t n = block.number() < impl_->blocks.size() ? impl_->found->innermost(block.number()) : UINT32_MAX;
+  return n < impl_->loops.size() ? &impl_->loops[n] : nullptr;
+}
+
+bool Function::hasOtherCycles() const {
+  impl_->findLoops();
+  return impl_->found->irreducible();
+}
+
+const Block *Function::block(const Instr &instr) const {
+  const auto all = instrs();
+  if (&instr < all.data() || &instr >= all.data() + all.size())
+    return nullptr;
+  return &blocks()[impl_->function->cfg().blockOf(instr)];
+}
+
+const Instr *Function::previous(const Instr &instr) const {
+  const auto all = instrs();
+  return &instr > all.data() && &instr < all.data() + all.size() ? &instr - 1 : nullptr;
+}
+
+const Instr *Function::next(const Instr &instr) const {
+  const auto all = instrs();
+  return &instr >= all.data() && &instr + 1 < all.data() + all.size() ? &instr + 1 : nullptr;
+}
+
 std::optional<SourceLine> Function::source(const Instr &instr) const {
   runtime::ObjectView &object = *impl_->object;
   if (!object.lines)
@@ -87,7 +167,15 @@ std::optional<SourceLine> Function::source(const Instr &instr) const {
   const auto at = (**object.lines).at(instr.address());
   if (!at)
     return {};
-  return SourceLine{at->file, at->line};
+  return SourceLine{at->file, at->line, demangle(at->function)};
+}
+
+std::vector<SourceLine> Function::sources(const Instr &instr) const {
+  std::vector<SourceLine> lines;
+  if (source(instr)) // reads the tables
+    for (const object::SourceLocation &frame : (**impl_->object->lines).framesAt(instr.address()))
+      lines.push_back({frame.file, frame.line, demangle(frame.function)});
+  return lines;
 }
 
 // Kernels.
@@ -147,7 +235,25 @@ unsigned Kernel::variant() const { return impl_->variant; }
 uint64_t Kernel::objectNumber() const { return impl_->object->code->number(); }
 std::string Kernel::objectUri() const { return impl_->object->code->uri(); }
 KernelResources Kernel::resources() const { return impl_->resources; }
+std::vector<KernelArgument> Kernel::arguments() const {
+  std::vector<KernelArgument> result;
+  if (const auto metadata = impl_->object->code->object()->metadata())
+    if (const object::KernelMetadata *kernel = metadata->kernel(impl_->symbol->name))
+      for (const object::KernelArgument &each : kernel->arguments)
+        result.push_back({each.name, each.typeName, each.offset, each.size, each.hidden()});
+  return result;
+}
 std::span<const Function> Kernel::functions() const { return impl_->functions; }
+
+std::string Kernel::functionAt(uint64_t loaded) const {
+  const hsa::CapturedCode &code = *impl_->object->code;
+  const uint64_t address = loaded - code.loadedAddress(0);
+  for (const object::Symbol &symbol : code.object()->symbols())
+    if (symbol.address == address &&
+        (symbol.kind == object::SymbolKind::DeviceFunction || symbol.kind == object::SymbolKind::Kernel))
+      return demangle(symbol.name);
+  return {};
+}
 
 // Points.
 
@@ -156,7 +262,7 @@ namespace {
 rewrite::Argument toArgument(const Arg &arg, uint64_t object) {
   switch (arg.kind) {
   case Arg::Kind::Constant:
-    return rewrite::Argument::constant(arg.value);
+    return arg.words.empty() ? rewrite::Argument::constant(arg.value) : rewrite::Argument::constant(arg.words);
   case Arg::Kind::Register:
     return rewrite::Argument::reg(arg.regs);
   case Arg::Kind::Operand:
@@ -169,6 +275,14 @@ rewrite::Argument toArgument(const Arg &arg, uint64_t object) {
     return rewrite::Argument::pc(object);
   case Arg::Kind::Launch:
     return rewrite::Argument::launchValue(arg.launch);
+  case Arg::Kind::Source:
+    return rewrite::Argument::source(static_cast<unsigned>(arg.value));
+  case Arg::Kind::Result:
+    return rewrite::Argument::instrResult();
+  case Arg::Kind::Callee:
+    return rewrite::Argument::callee();
+  case Arg::Kind::Kernarg:
+    return arg.name.empty() ? rewrite::Argument::kernarg(arg.value) : rewrite::Argument::kernarg(arg.name);
   }
   return {};
 }
@@ -202,6 +316,56 @@ void Point::add(const HookFile &file, const char *hook, std::span<const Arg> arg
 Point &Point::into(RegRange registers) {
   if (last_ < kernel_->insertions.size())
     kernel_->insertions[last_].result = registers;
+  return *this;
+}
+
+Point &Point::inlined() { return as(static_cast<uint8_t>(rewrite::HookForm::Inline)); }
+Point &Point::shared() { return as(static_cast<uint8_t>(rewrite::HookForm::Shared)); }
+
+Point &Point::as(uint8_t form) {
+  if (last_ < kernel_->insertions.size())
+    kernel_->insertions[last_].form = static_cast<rewrite::HookForm>(form);
+  return *this;
+}
+
+Point &Point::every(uint32_t n) {
+  if (last_ < kernel_->insertions.size())
+    kernel_->insertions[last_].sampling.every = n;
+  return *this;
+}
+
+Point &Point::every(uint32_t n, uint32_t counter) {
+  if (last_ < kernel_->insertions.size())
+    kernel_->insertions[last_].sampling.counter = counter;
+  return every(n);
+}
+
+Point &Point::when(const HookFile &file, const char *variable) {
+  if (last_ >= kernel_->insertions.size())
+    return *this;
+  rewrite::Insertion &insertion = kernel_->insertions[last_];
+  const auto module = kernel_->modules->of(file);
+  if (module && *module == insertion.module)
+    insertion.sampling.when = variable;
+  else if (kernel_->error.empty())
+    kernel_->error =
+        fmt::format("hook {} cannot depend on {} of another file, {}", insertion.hook, variable, file.name);
+  return *this;
+}
+
+Point &Point::when(const HookFile &file, const char *predicate, std::span<const Arg> args) {
+  if (last_ >= kernel_->insertions.size())
+    return *this;
+  rewrite::Insertion &insertion = kernel_->insertions[last_];
+  const auto module = kernel_->modules->of(file);
+  if (module && *module == insertion.module) {
+    insertion.predicate = predicate;
+    insertion.predicateArguments.clear();
+    for (const Arg &arg : args)
+      insertion.predicateArguments.push_back(toArgument(arg, kernel_->object->code->number()));
+  } else if (kernel_->error.empty())
+    kernel_->error =
+        fmt::format("hook {} cannot depend on {} of another file, {}", insertion.hook, predicate, file.name);
   return *this;
 }
 

@@ -1,6 +1,7 @@
 // A kernel as tools see it (luthier/tool.h), and what they ask to be inserted.
 #pragma once
 
+#include "analysis/loops.h"
 #include "hsa/code_capture.h"
 #include "luthier/tool.h"
 #include "object/source_lines.h"
@@ -32,6 +33,10 @@ struct ObjectView {
   static Result<std::shared_ptr<ObjectView>> create(hsa::SharedCode code, hook::FragmentCompiler &compiler);
 };
 
+/// A function as tools see it, as long as the object lives.
+std::unique_ptr<Function> viewOf(const analysis::Function &function, ObjectView &object);
+KernelId idOf(const KernelIdentity &identity);
+
 } // namespace luthier::runtime
 
 namespace luthier {
@@ -44,6 +49,9 @@ struct Function::Impl {
   const analysis::Function *function = nullptr;
   runtime::ObjectView *object = nullptr;
   std::vector<Block> blocks;
+  std::optional<analysis::Loops> found; ///< when first asked for
+  std::vector<Loop> loops;
+  void findLoops();
 };
 
 struct Kernel::Impl {

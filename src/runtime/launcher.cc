@@ -23,11 +23,11 @@ std::shared_ptr<Launch::Impl> describe(const hsa_kernel_dispatch_packet_t &packe
   return launch;
 }
 
-/// The per-launch variables as they start.
+/// The launch's variables as they start; without those of workgroups, whose number may be anything.
 std::vector<Launch::Impl::Block> blocksOf(const LoadedVariant &variant) {
   std::vector<Launch::Impl::Block> blocks;
   for (const auto &module : variant.blocks) {
-    Launch::Impl::Block block{module, std::vector<std::byte>(module->perLaunchBytes()), {}};
+    Launch::Impl::Block block{hook::Storage::PerLaunch, module, std::vector<std::byte>(module->perLaunchBytes()), {}};
     for (const hook::Variable &variable : module->variables())
       if (variable.storage == hook::Storage::PerLaunch)
         std::ranges::copy(variable.contents, block.contents.begin() + static_cast<ptrdiff_t>(variable.offset));
@@ -36,14 +36,29 @@ std::vector<Launch::Impl::Block> blocksOf(const LoadedVariant &variant) {
   return blocks;
 }
 
+/// Variables of all workgroups of a launch. There are as many on the GPU as on the host.
+Result<Launch::Impl::Block> groupBlock(const Launch::Impl &launch,
+                                       const std::shared_ptr<const hook::HookModule> &module) {
+  constexpr uint64_t kMostBytes = 1ull << 30;
+  const uint64_t stride = module->block(hook::Storage::PerWorkgroup).stride();
+  if (launch.workgroups() > kMostBytes / std::max<uint64_t>(stride, 1))
+    return makeError("{}: per-workgroup variables have {} bytes for each of {} workgroups; {} are possible for all",
+                     module->origin(), stride, launch.workgroups(), kMostBytes);
+  return Launch::Impl::Block{
+      hook::Storage::PerWorkgroup, module, std::vector<std::byte>(stride * launch.workgroups()), {}};
+}
+
 } // namespace
 
 void Launcher::onPackets(hsa::PacketBatch &batch) {
-  if (tools_.closed())
-    return;
+  const bool late = tools_.closed();
   for (hsa::PacketBatch::Entry &entry : batch.entries)
-    if (entry.packet.kernelDispatch())
-      onDispatch(batch, entry);
+    if (entry.packet.kernelDispatch()) {
+      if (late)
+        ++late_;
+      else
+        onDispatch(batch, entry);
+    }
 }
 
 std::shared_ptr<InstrumentedKernel> Launcher::kernelOf(uint64_t kernelObject, const hsa::PacketBatch &batch) {
@@ -80,12 +95,15 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   }
   KernelAccount &account = *launch->kernel->account;
   ++account.seen;
-  if (!launch->kernel->variant || !hasRoomFor(*launch) || !staysResident(*launch, packet.group_segment_size))
+  if (!launch->kernel->variant || !hasRoomFor(*launch) || !hasLdsFor(*launch, packet.group_segment_size) ||
+      !staysResident(*launch, packet.group_segment_size))
     return;
   const LoadedVariant &variant = *launch->kernel->variant;
   launch->number = ++launches_;
   launch->blocks = blocksOf(variant);
+  launch->arguments = packet.kernarg_address;
   const bool wanted = wantedByTools(*launch, batch);
+  launch->arguments = nullptr;
   if (batch.released) { // what tools say does not count any more
     ++released_;
     return;
@@ -112,6 +130,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   ++account.run;
   packet.kernel_object = variant.kernelObject;
   packet.private_segment_size += variant.moreScratch;
+  packet.group_segment_size += variant.moreLds;
   ++inFlight_;
   entry.completed = Completed{this, launch, std::move(entry.completed)};
 }
@@ -169,21 +188,40 @@ bool Launcher::hasRoomFor(const Launch::Impl &launch) {
   return false;
 }
 
+bool Launcher::hasLdsFor(const Launch::Impl &launch, uint32_t ldsBytes) {
+  InstrumentedKernel &kernel = *launch.kernel;
+  const uint32_t more = kernel.variant->moreLds;
+  if (!more || ldsBytes + uint64_t{more} <= isa::kMaxWorkgroupLds)
+    return true;
+  if (!kernel.tooMuchLds.exchange(true)) {
+    const LoadedTools::Lock lock(tools_);
+    account_.fail(fmt::format("launches of {} with {} bytes of LDS run unmodified: its hooks want {} more, and a "
+                              "workgroup has {}",
+                              kernel.account->name, ldsBytes, more, isa::kMaxWorkgroupLds));
+  }
+  return false;
+}
+
 bool Launcher::staysResident(const Launch::Impl &launch, uint32_t ldsBytes) {
   InstrumentedKernel &kernel = *launch.kernel;
   const LoadedVariant &variant = *kernel.variant;
-  const auto groups = [](uint32_t grid, uint32_t workgroup) {
-    return (uint64_t{grid} + workgroup - 1) / std::max(workgroup, 1u);
-  };
-  const uint64_t all = groups(launch.grid.x, launch.workgroup.x) * groups(launch.grid.y, launch.workgroup.y) *
-                       groups(launch.grid.z, launch.workgroup.z);
-  const auto resident = [&](isa::ResourceUse use) {
-    use.ldsBytes = ldsBytes;
+  const uint64_t all = launch.workgroups();
+  const auto perUnit = [&](isa::ResourceUse use, uint32_t moreLds) {
+    use.ldsBytes = ldsBytes + moreLds;
     use.workgroupSize = launch.workgroup.x * launch.workgroup.y * launch.workgroup.z;
-    return variant.computeUnits * isa::workgroupsPerComputeUnit(*variant.target, use);
+    return isa::workgroupsPerComputeUnit(*variant.target, use);
   };
-  const uint64_t room = resident(variant.after);
-  if (all <= room || all > resident(variant.before))
+  const unsigned after = perUnit(variant.after, variant.moreLds), withoutLds = perUnit(variant.after, 0);
+  if (after < withoutLds && !kernel.fewerGroups.exchange(true)) {
+    const LoadedTools::Lock lock(tools_);
+    account_.logAndRecord(
+        log::Level::info,
+        fmt::format("{} bytes of LDS of the hooks in {} let a compute unit hold {} workgroups instead "
+                    "of {}",
+                    variant.moreLds, kernel.account->name, after, withoutLds));
+  }
+  const uint64_t room = variant.computeUnits * after;
+  if (all <= room || all > variant.computeUnits * perUnit(variant.before, 0))
     return true;
   if (!kernel.notResident.exchange(true)) {
     const LoadedTools::Lock lock(tools_);
@@ -218,11 +256,24 @@ Result<void> Launcher::makeSegment(Launch::Impl &launch, const void *arguments, 
   auto *segment = launch.kernarg.as<std::byte>();
   const auto put = [segment](uint32_t offset, uint64_t word) { memcpy(segment + offset, &word, sizeof word); };
   put(rewrite::LaunchSegment::kOriginal, reinterpret_cast<uint64_t>(arguments));
+  const size_t perLaunch = launch.blocks.size();
+  for (const auto &module : variant.groupBlocks)
+    launch.blocks.push_back(LUTHIER_TRY(groupBlock(launch, module)));
   for (size_t n = 0; n < launch.blocks.size(); ++n) {
     Launch::Impl::Block &block = launch.blocks[n];
     block.memory = LUTHIER_TRY(memory_.take(kernel.agent, ToolMemory::Kind::Device, block.contents.size()));
     LUTHIER_TRY(memory_.toDevice(block.memory, block.contents));
-    put(variant.segment.blocks + 8 * static_cast<uint32_t>(n), block.memory.address());
+    if (n < perLaunch) {
+      put(variant.segment.blocks + 8 * static_cast<uint32_t>(n), block.memory.address());
+      continue;
+    }
+    const uint32_t at =
+        variant.segment.groups + rewrite::LaunchSegment::kGroupBytes * static_cast<uint32_t>(n - perLaunch);
+    const Dim3 groups = launch.groups();
+    const uint64_t x = block.module->block(hook::Storage::PerWorkgroup).stride(), y = x * groups.x, z = y * groups.y;
+    put(at, block.memory.address());
+    put(at + 8, x | y << 32);
+    put(at + 16, z);
   }
   for (const auto &[value, offset] : variant.segment.arguments)
     put(offset, value == LaunchValue::HostcallBuffer

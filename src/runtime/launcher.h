@@ -36,6 +36,8 @@ public:
   void onReleased(const hsa::PacketBatch &batch);
   /// Launches that ran unmodified for that reason.
   uint64_t released() const { return released_; }
+  /// Launches that came when the report had been written.
+  uint64_t late() const { return late_; }
   /// Instrumented launches that have not completed.
   uint64_t inFlight() const { return inFlight_; }
 
@@ -57,6 +59,8 @@ private:
                                              const hsa::PacketBatch &batch);
   /// Hooks take registers, so that a workgroup may not fit any more; the user is told once for a kernel.
   bool hasRoomFor(const Launch::Impl &launch);
+  /// So it is with LDS.
+  bool hasLdsFor(const Launch::Impl &launch, uint32_t ldsBytes);
   /// A grid that is on the GPU as a whole may rely on it: its workgroups may wait for each other, in a cooperative
   /// launch or not. With hooks it must be so too; the user is told once for a kernel.
   bool staysResident(const Launch::Impl &launch, uint32_t ldsBytes);
@@ -74,7 +78,7 @@ private:
   ToolMemory &memory_;
   HookCalls &calls_;
   Options options_;
-  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0, released_ = 0;
+  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0, released_ = 0, late_ = 0;
 };
 
 } // namespace luthier::runtime

@@ -5,6 +5,7 @@
 #include "support/expand_keys.h"
 #include "support/log.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace luthier {
@@ -38,19 +39,43 @@ uint64_t Launch::numberOfKernel() const { return impl_->numberOfKernel; }
 uint64_t Launch::queue() const { return impl_->queue; }
 Dim3 Launch::grid() const { return impl_->grid; }
 Dim3 Launch::workgroup() const { return impl_->workgroup; }
+uint64_t Launch::workgroups() const { return impl_->workgroups(); }
 uint64_t Launch::beginTime() const { return impl_->begin; }
 uint64_t Launch::endTime() const { return impl_->end; }
 bool Launch::instrumented() const { return impl_->instrumented; }
 
+std::vector<std::byte> Launch::arguments() const {
+  size_t size = 0;
+  for (const KernelArgument &each : kernel().arguments())
+    size = std::max<size_t>(size, each.offset + each.size);
+  hsa_amd_pointer_info_t info = {};
+  info.size = sizeof info;
+  if (!impl_->arguments || !size ||
+      !hsa::call<hsa::ApiId::hsa_amd_pointer_info>(const_cast<void *>(impl_->arguments), &info, nullptr, nullptr,
+                                                   nullptr) ||
+      info.type == HSA_EXT_POINTER_TYPE_UNKNOWN || !info.hostBaseAddress)
+    return {};
+  const auto *first = static_cast<const std::byte *>(impl_->arguments);
+  const auto *end = static_cast<const std::byte *>(info.agentBaseAddress) + info.sizeInBytes;
+  return std::vector<std::byte>(first, std::min(first + size, std::max(first, end)));
+}
+
 void Launch::readBytes(const HookFile &file, const char *name, void *to, size_t bytes) const {
-  if (const std::byte *from = impl_->find(file, name, bytes))
+  if (const std::byte *from = impl_->find(file, name, bytes, hook::Storage::PerLaunch))
     memcpy(to, from, bytes);
   else
     memset(to, 0, bytes); // no hook of this kernel uses it
 }
 
+void Launch::readGroups(const HookFile &file, const char *name, void *to, size_t bytesOfGroup) const {
+  uint64_t stride = 0;
+  const std::byte *from = impl_->find(file, name, bytesOfGroup, hook::Storage::PerWorkgroup, &stride);
+  for (uint64_t group = 0; from && group < workgroups(); ++group)
+    memcpy(static_cast<std::byte *>(to) + group * bytesOfGroup, from + group * stride, bytesOfGroup);
+}
+
 void Launch::writeBytes(const HookFile &file, const char *name, const void *from, size_t bytes) {
-  if (std::byte *to = impl_->find(file, name, bytes))
+  if (std::byte *to = impl_->find(file, name, bytes, hook::Storage::PerLaunch))
     memcpy(to, from, bytes);
 }
 
@@ -139,6 +164,18 @@ void Tool::readBytes(unsigned gpu, const HookFile &file, const char *name, void 
 
 void Tool::writeBytes(unsigned gpu, const HookFile &file, const char *name, const void *from, size_t bytes) {
   access(gpu, file, name, bytes, nullptr, from);
+}
+
+void Tool::readSites(const HookFile &file, const char *name,
+                     const std::function<void(const SiteOfValue &, std::span<const std::byte>)> &visit) {
+  ToolHost &host = ToolHost::instance();
+  const auto module = host.modules().of(file);
+  const hook::Variable *variable = module ? (*module)->findVariable(name) : nullptr;
+  const LoadedTool *tool = host.tools().find(this);
+  const Result<void> done = variable ? host.siteValues().read(**module, *variable, tool ? tool->number : 0, visit)
+                                     : makeError("there is no such variable");
+  if (!done)
+    host.account().logAndRecord(log::Level::warn, fmt::format("{}: {}", name, done.error().message()));
 }
 
 void *Tool::sharedMemory(size_t bytes) {

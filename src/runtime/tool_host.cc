@@ -48,7 +48,7 @@ bool ToolHost::start() {
   if (settings_.strict)
     account_.endOnFailure([this] { endProcess(); });
   writer_.configure(settings_.format, settings_.output);
-  instrumenter_.configure({.filter = std::move(filter), .strict = settings_.strict});
+  instrumenter_.configure({.filter = std::move(filter), .hookForm = settings_.hookForm, .strict = settings_.strict});
   launcher_.configure({.firstIteration = settings_.firstIteration, .lastIteration = settings_.lastIteration});
   calls_.configure({.packets = settings_.hostcallPackets,
                     .output = settings_.hookOutput,
@@ -179,6 +179,14 @@ void ToolHost::writeSnapshot() {
 void ToolHost::stopCalls(bool hsaGoes) {
   if (getpid() == process_ && (hsaGoes || launcher_.inFlight() == 0))
     calls_.stop();
+}
+
+void ToolHost::noteLateLaunches() {
+  const uint64_t late = launcher_.late();
+  if (late == 0 || getpid() != process_)
+    return;
+  incomplete_ = true;
+  log::warn("{} launches ran unmodified: the application made them while it was exiting, after the report", late);
 }
 
 void ToolHost::endProcess() {

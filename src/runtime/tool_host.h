@@ -16,6 +16,7 @@
 #include "runtime/loaded_tools.h"
 #include "runtime/report_writer.h"
 #include "runtime/run_account.h"
+#include "runtime/site_values.h"
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
 
@@ -48,6 +49,9 @@ public:
   /// After that, when HSA goes, or the process by itself: hooks are not answered any more. A process that exits while
   /// kernels run leaves it to them.
   void stopCalls(bool hsaGoes);
+  /// At the very end: tells the user of launches by the application's own exit handlers, which no report has. Under
+  /// --strict they are a failure.
+  void noteLateLaunches();
   /// Writes what there is, for when the end may come without notice.
   void writeSnapshot();
 
@@ -57,6 +61,7 @@ public:
   const KernelIdentities &identities() const { return identities_; }
   ToolMemory &memory() { return memory_; }
   HookModules &modules() { return modules_; }
+  SiteValues &siteValues() { return siteValues_; }
 
 private:
   ToolHost() = default;
@@ -81,9 +86,10 @@ private:
   ToolMemory memory_;
   HookCalls calls_{memory_};
   HookModules modules_;
+  SiteValues siteValues_{memory_};
   KernelRegistry kernels_;
   KernelIdentities identities_;
-  KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, modules_};
+  KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, siteValues_, modules_};
   Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_};
   ReportWriter writer_;
   std::mutex laterMutex_; ///< guards what follows: what is done when the lock of tools is to be had

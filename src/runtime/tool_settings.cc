@@ -6,6 +6,7 @@
 #include "support/env.h"
 #include "support/expand_keys.h"
 #include "support/suggest.h"
+#include "support/variables.h"
 
 #include <charconv>
 #include <set>
@@ -192,6 +193,7 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
     std::tie(settings.firstIteration, settings.lastIteration) = *range;
   }
   settings.hostcallPackets = static_cast<uint32_t>(LUTHIER_TRY(env::number(kPackets, 0, 0, UINT32_MAX)));
+  settings.hookForm = static_cast<rewrite::HookForm>(LUTHIER_TRY(env::choice(env::kHookForm, 0)));
   settings.strict = LUTHIER_TRY(env::flag(kStrict, false));
   // What is left belongs to tools, their options and the output.
   if (auto valid = settings.validate(); !valid)
@@ -216,6 +218,7 @@ std::map<std::string, std::string> ToolSettings::toEnvironment() const {
           {kIterations, iterations},
           {kHookOutput, hookOutput},
           {kPackets, hostcallPackets ? fmt::format("{}", hostcallPackets) : ""},
+          {env::kHookForm.name, std::string(env::kHookForms[static_cast<size_t>(hookForm)])},
           {kStrict, strict ? "1" : ""}};
 }
 

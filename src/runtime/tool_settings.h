@@ -2,6 +2,7 @@
 // environment.
 #pragma once
 
+#include "rewrite/hook_form.h"
 #include "support/result.h"
 #include "support/value_type.h"
 
@@ -30,7 +31,8 @@ struct ToolSettings {
   uint64_t lastIteration = UINT64_MAX;
   std::string hookOutput;       ///< LUTHIER_HOOK_OUTPUT: a file for what hooks print, as `output`; empty: stdout
   uint32_t hostcallPackets = 0; ///< LUTHIER_HOSTCALL_PACKETS: per queue, for hooks that call the host; 0: as needed
-  bool strict = false;          ///< LUTHIER_STRICT: what cannot be instrumented ends the application with an error
+  rewrite::HookForm hookForm = rewrite::HookForm::Auto; ///< LUTHIER_HOOK_FORM: auto, inline, shared
+  bool strict = false; ///< LUTHIER_STRICT: what cannot be instrumented ends the application with an error
 
   static Result<ToolSettings> fromEnvironment();
   /// The variables that say this. All of them, empty where there is nothing to say: an application may start another

@@ -10,6 +10,7 @@ void becomeInternalThread(const char *name) {
   pthread_setname_np(pthread_self(), name);
   sigset_t all;
   sigfillset(&all);
+  sigdelset(&all, SIGABRT);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);
 }
 

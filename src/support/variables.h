@@ -21,6 +21,7 @@ struct Variable {
 
 inline constexpr std::string_view kLogLevels[] = {"error", "warn", "info", "debug"}; // as in log::Level
 inline constexpr std::string_view kCpuLevels[] = {"base", "avx2", "avx512"};
+inline constexpr std::string_view kHookForms[] = {"auto", "inline", "shared"}; // as in rewrite::HookForm
 inline constexpr std::string_view kTranslatePolicies[] = {"0", "1", "always"};
 
 inline constexpr Variable kLog{"LUTHIER_LOG", ValueType::Kind::Choice, 0, 0, kLogLevels};
@@ -34,12 +35,18 @@ inline constexpr Variable kStrictL1{"LUTHIER_VGPU_STRICT_L1", ValueType::Kind::F
 inline constexpr Variable kTraceSums{"LUTHIER_VGPU_TRACE_SUMS", ValueType::Kind::Flag};
 inline constexpr Variable kStats{"LUTHIER_VGPU_STATS", ValueType::Kind::OutputFile};
 inline constexpr Variable kVgpuTrace{"LUTHIER_VGPU_TRACE", ValueType::Kind::OutputFile};
+inline constexpr Variable kCheckLeaks{"LUTHIER_CHECK_LEAKS", ValueType::Kind::Flag};
+inline constexpr Variable kCheckQuarantine{"LUTHIER_CHECK_QUARANTINE", ValueType::Kind::Number, 0, 1u << 20};
 inline constexpr Variable kChildren{"LUTHIER_CHILDREN", ValueType::Kind::Flag};
+inline constexpr Variable kHookForm{"LUTHIER_HOOK_FORM", ValueType::Kind::Choice, 0, 0, kHookForms};
 inline constexpr Variable kTraceFile{"LUTHIER_TRACE_FILE", ValueType::Kind::OutputFile};
 
 inline constexpr const Variable *kVariables[] = {
-    &kLog,      &kCpu,       &kTranslate, &kThreads,   &kStrictWaits, &kPoisonDead, &kStrictResources,
-    &kStrictL1, &kTraceSums, &kStats,     &kVgpuTrace, &kTraceFile,   &kChildren};
+    &kLog,       &kCpu,   &kTranslate, &kThreads,   &kStrictWaits, &kPoisonDead, &kStrictResources, &kStrictL1,
+    &kTraceSums, &kStats, &kVgpuTrace, &kTraceFile, &kChildren,    &kHookForm,   &kCheckLeaks,      &kCheckQuarantine};
+
+/// Set by `luthier check`: the folder that findings are recorded in (check/records.h).
+inline constexpr const char *kCheckRecords = "LUTHIER_CHECK_RECORDS";
 
 // Of the kinds that the names say.
 Result<uint64_t> number(const Variable &variable, uint64_t fallback);

@@ -2,6 +2,7 @@
 
 #include "vgpu/coverage.h"
 #include "vgpu/exec/level.h"
+#include "vgpu/exec/renamed.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -11,9 +12,12 @@ namespace luthier::vgpu {
 Result<std::vector<OpcodeFidelity>> fidelity(const isa::Target &target) {
   const Coverage covered = LUTHIER_TRY(coverage(target));
   std::unordered_map<std::string_view, const Row *> rows;
-  for (const std::span<const Row> table : execLevel().tables)
+  for (const std::span<const Row> table : execLevel(target.waveSize).tables)
     for (const Row &row : table)
       rows.emplace(row.mnemonic, &row);
+  for (const auto &[name, row] : kRenamed)
+    if (const auto same = rows.find(row); same != rows.end())
+      rows.emplace(name, same->second);
 
   std::vector<OpcodeFidelity> result;
   for (const std::string &mnemonic : covered.implemented) {

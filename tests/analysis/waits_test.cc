@@ -8,11 +8,11 @@ namespace luthier::analysis::test {
 namespace {
 
 /// Counts before an instruction: "vm2 lgkm1", with * for no bound; and what is busy: "vm1:v1 v2".
-std::string state(const WaitState &waits) {
+std::string state(const WaitState &waits, const isa::Target &target) {
   std::string text;
-  for (Counter counter : {Counter::Vm, Counter::Lgkm, Counter::Exp, Counter::Vs})
-    if (const unsigned most = waits.most(counter)) {
-      std::string_view name = toString(counter);
+  for (unsigned n = 0; n < kCounters; ++n)
+    if (const unsigned most = waits.most(static_cast<Counter>(n))) {
+      std::string_view name = toString(static_cast<Counter>(n), target);
       name.remove_suffix(3);
       text +=
           fmt::format("{}{}{}", text.empty() ? "" : " ", name, most == WaitState::kMany ? "*" : std::to_string(most));
@@ -30,7 +30,7 @@ std::string state(const WaitState &waits) {
 std::string before(const Code &code, size_t n, const WaitContext &context = {}) {
   if (n >= code.size())
     return "no such instruction";
-  return state(Waits::compute(code.cfg(), code.target(), context).before(code[n]));
+  return state(Waits::compute(code.cfg(), code.target(), context).before(code[n]), code.target());
 }
 
 TEST(Waits, VectorMemoryIsInOrder) {
@@ -203,6 +203,62 @@ TEST(Waits, StoresHaveACounterOfTheirOwnOnGfx10) {
   EXPECT_EQ(before(code, 5), "vm1 vs2: v5");
   EXPECT_EQ(before(code, 6), "vm1: v5");
   EXPECT_EQ(before(code, 7), "");
+}
+
+TEST(Waits, MessagesMayReturnOnGfx11) {
+  const Code code("s_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)\n"
+                  "s_waitcnt lgkmcnt(0)\n"
+                  "s_endpgm",
+                  {.target = "gfx1100"});
+  EXPECT_EQ(before(code, 1), "lgkm1: s2 s3");
+  EXPECT_EQ(before(code, 2), "");
+}
+
+TEST(Waits, CountersAreSplitOnGfx12) {
+  const CodeOptions gfx12{.target = "gfx1201"};
+  const Code code("global_load_b32 v1, v[2:3], off\n"  // 0
+                  "global_store_b32 v[2:3], v4, off\n" // 1
+                  "ds_load_b32 v5, v6\n"               // 2
+                  "s_load_b64 s[4:5], s[0:1], 0x0\n"   // 3
+                  "s_wait_kmcnt 0x0\n"                 // 4
+                  "global_load_b32 v7, v[2:3], off\n"  // 5
+                  "s_wait_loadcnt 0x1\n"               // 6
+                  "s_wait_storecnt 0x0\n"              // 7
+                  "s_wait_loadcnt_dscnt 0x0\n"         // 8
+                  "s_endpgm",
+                  gfx12);
+  EXPECT_EQ(before(code, 4), "load1 km1 store1 ds1: s4 s5 v1 v5");
+  EXPECT_EQ(before(code, 5), "load1 store1 ds1: v1 v5");
+  EXPECT_EQ(before(code, 7), "load1 store1 ds1: v5 v7");
+  EXPECT_EQ(before(code, 8), "load1 ds1: v5 v7");
+  EXPECT_EQ(before(code, 9), "");
+  const Code pair("global_load_b32 v1, v[2:3], off\n"
+                  "global_load_b32 v4, v[2:3], off\n"
+                  "ds_load_b32 v5, v6\n"
+                  "ds_load_b32 v7, v6\n"
+                  "s_wait_loadcnt_dscnt 0x100\n"
+                  "s_endpgm",
+                  gfx12);
+  EXPECT_EQ(before(pair, 5), "load1: v4");
+  const Code flat("flat_load_b32 v1, v[2:3]\n"
+                  "s_wait_loadcnt 0x0\n"
+                  "s_wait_dscnt 0x0\n"
+                  "s_endpgm",
+                  gfx12);
+  EXPECT_EQ(before(flat, 1), "load1 ds1: v1");
+  EXPECT_EQ(before(flat, 2), "ds1: v1");
+  EXPECT_EQ(before(flat, 3), "");
+  const Code image("image_sample v1, [v2, v3], s[0:7], s[8:11] dmask:0x1 dim:SQ_RSRC_IMG_2D\n"
+                   "global_load_b32 v4, v[2:3], off\n"
+                   "s_wait_loadcnt 0x0\n"
+                   "s_wait_idle\n"
+                   "s_endpgm",
+                   gfx12);
+  EXPECT_EQ(before(image, 2), "load1 sample1: v1 v4");
+  EXPECT_EQ(before(image, 3), "sample1: v1");
+  EXPECT_EQ(before(image, 4), "");
+  const Code call("s_call_b64 s[30:31], 0x100\ns_endpgm", gfx12);
+  EXPECT_EQ(before(call, 1), "load* km* exp* store* ds* sample* bvh*: any");
 }
 
 } // namespace

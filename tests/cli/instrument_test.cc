@@ -155,6 +155,24 @@ TEST_F(InstrumentTest, ChangesOfTheCode) {
   EXPECT_THAT(refused.output, HasSubstr("0x2224: s_endpgm at 0x2224 ends its block"));
 }
 
+TEST_F(InstrumentTest, SharedHooks) {
+  const Outcome outcome =
+      instrument(kFunctions, "--kernel direct --hook-form shared --at 'block-entry: count(block_size)'");
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("  3 places call 1 shared hook\n"));
+  const Outcome listing = runLuthier("disasm \"" + output() + "\" --kernel direct");
+  ASSERT_EQ(listing.exitCode, 0) << listing.output;
+  EXPECT_THAT(
+      listing.output,
+      AllOf(ContainsRegex("; at 0x[0-9a-f]+: count\\(0x[0-9a-f]+ in s[0-9]+\\) with seen = s\\[[0-9:]+\\], called\n"),
+            ContainsRegex("\\+ +[0-9a-f]+: [0-9a-f]+ +s_call_b64 s\\[[0-9:]+\\], [0-9]+  ; calls direct\\$hook.count"),
+            HasSubstr("device function direct$hook.count (gfx90a): 3 instructions"),
+            HasSubstr("; hook count, called from 3 places, returns to s["),
+            ContainsRegex("\n> +[0-9a-f]+: [0-9a-f]+ +s_setpc_b64")));
+  EXPECT_THAT(instrument(kFunctions, "--kernel direct --hook-form copied").output,
+              HasSubstr("expected one of: auto, inline, shared"));
+}
+
 TEST_F(InstrumentTest, NothingIsWrittenIfAnythingIsRefused) {
   // s_endpgm has no memory access.
   const std::string bad =

@@ -41,9 +41,9 @@ TEST(IsaCoverage, RefusesWhatItDoesNotKnow) {
   const Outcome unknown = runLuthier("isa coverage gfx123");
   EXPECT_EQ(unknown.exitCode, 2);
   EXPECT_THAT(unknown.output, AllOf(HasSubstr("unknown GPU 'gfx123'"), HasSubstr("gfx90a")));
-  const Outcome notVirtual = runLuthier("isa coverage gfx1030");
+  const Outcome notVirtual = runLuthier("isa coverage gfx803");
   EXPECT_EQ(notVirtual.exitCode, 2);
-  EXPECT_THAT(notVirtual.output, HasSubstr("the virtual GPU does not execute code of gfx1030; known: gfx90a"));
+  EXPECT_THAT(notVirtual.output, HasSubstr("the virtual GPU does not execute code of gfx803; known: gfx"));
   EXPECT_EQ(runLuthier("isa coverage").exitCode, 2);
   EXPECT_EQ(runLuthier("isa").exitCode, 2);
   EXPECT_EQ(runLuthier("isa nothing").exitCode, 2);
@@ -88,7 +88,7 @@ TEST(IsaFidelity, PrintsJson) {
 
 TEST(IsaFidelity, RefusesAndExplains) {
   EXPECT_EQ(runLuthier("isa fidelity gfx123").exitCode, 2);
-  EXPECT_EQ(runLuthier("isa fidelity gfx1030").exitCode, 2);
+  EXPECT_EQ(runLuthier("isa fidelity gfx803").exitCode, 2);
   EXPECT_EQ(runLuthier("isa fidelity").exitCode, 2);
   EXPECT_THAT(runLuthier("isa --help").output, HasSubstr("fidelity"));
   const Outcome help = runLuthier("isa fidelity --help");

@@ -47,6 +47,44 @@ TEST(SiteSpec, Instructions) {
   EXPECT_TRUE(spec.result.empty());
 }
 
+TEST(SiteSpec, VisitsWavesAndLanes) {
+  const SiteSpec plain = parsed("before loads: f()");
+  EXPECT_FALSE(plain.sampling.any());
+  EXPECT_TRUE(plain.predicate.empty());
+  const SiteSpec own = parsed("before loads in L3 every 16: f()");
+  EXPECT_EQ(own.sampling.every, 16u);
+  EXPECT_FALSE(own.sampling.counter);
+  EXPECT_EQ(own.block, 3u);
+  const SiteSpec all = parsed("block-entry every 7 together when chosen if \"my::far\"(s4, pc): f(1)");
+  EXPECT_EQ(all.sampling.every, 7u);
+  EXPECT_TRUE(all.sampling.counter);
+  EXPECT_EQ(all.sampling.when, "chosen");
+  EXPECT_EQ(all.predicate, "my::far");
+  ASSERT_EQ(all.predicateArguments.size(), 2u);
+  EXPECT_EQ(all.predicateArguments[1].argument.kind, Argument::Kind::Pc);
+  ASSERT_EQ(all.arguments.size(), 1u);
+  EXPECT_EQ(all.hook, "f");
+  EXPECT_EQ(parsed("kernel-exit when chosen: f()").sampling.when, "chosen");
+  EXPECT_EQ(parsed("before s_swappc_b64: f(callee)").arguments[0].argument.kind, Argument::Kind::Callee);
+  EXPECT_THAT(errorOf("before loads every: f()"), HasSubstr("a number comes behind `every`, 1 or more"));
+  EXPECT_THAT(errorOf("before loads every 0: f()"), HasSubstr("a number comes behind `every`, 1 or more"));
+  EXPECT_THAT(errorOf("before loads when : f()"), HasSubstr("a variable comes behind `when`"));
+  EXPECT_THAT(errorOf("before loads if : f()"), HasSubstr("the hook's name is missing"));
+  EXPECT_THAT(errorOf("remove loads every 2"), HasSubstr("an instruction that is removed is never executed"));
+}
+
+TEST(SiteSpec, Loops) {
+  using OfLoop = What::OfLoop;
+  const SiteSpec headers = parsed("block-entry loops: f()");
+  EXPECT_EQ(headers.what[0].kind, What::Kind::Loops);
+  EXPECT_EQ(headers.what[0].ofLoop, OfLoop::Header);
+  EXPECT_EQ(parsed("edge loop-entries: f()").what[0].ofLoop, OfLoop::Entry);
+  EXPECT_EQ(parsed("edge loop-backs in leaf: f()").what[0].ofLoop, OfLoop::Back);
+  EXPECT_EQ(parsed("edge loop-exits: f()").what[0].ofLoop, OfLoop::Exit);
+  EXPECT_THAT(errorOf("edge loops: f()"), HasSubstr("of loops there are loop-entries, loop-backs, loop-exits"));
+  EXPECT_THAT(errorOf("block-entry loop-backs: f()"), HasSubstr("`loops` are the headers of loops"));
+}
+
 TEST(SiteSpec, PlacesOfAllPositions) {
   EXPECT_EQ(parsed("block-entry: f()").what[0].kind, What::Kind::All);
   EXPECT_EQ(parsed("block-entry L12: f()").what[0].block, 12u);
@@ -98,6 +136,19 @@ TEST(SiteSpec, Arguments) {
   EXPECT_EQ(spec.result, (RegRange{vgpr(2), 2}));
   EXPECT_EQ(parsed("after v_mov_b32: f(op0)->op0").resultOperand, 0u);
   EXPECT_EQ(parsed("before all: \"my::count(unsigned int)\"(1)").hook, "my::count(unsigned int)");
+}
+
+TEST(SiteSpec, WhatTheInstructionAndTheKernelHave) {
+  const SiteSpec spec = parsed("after v_cmp_*: f(src1, result, kernarg[2], kernarg[16:4], kernarg[n])");
+  ASSERT_EQ(spec.arguments.size(), 5u);
+  const auto at = [&](size_t n) { return spec.arguments[n].argument; };
+  EXPECT_EQ(at(0).kind, Argument::Kind::Source);
+  EXPECT_EQ(at(0).value, 1u);
+  EXPECT_EQ(at(1).kind, Argument::Kind::Result);
+  EXPECT_EQ(at(2).kind, Argument::Kind::Kernarg);
+  EXPECT_EQ(at(2).value, 2u);
+  EXPECT_EQ(at(3).value, 16 | uint64_t{4} << 32);
+  EXPECT_EQ(at(4).name, "n");
 }
 
 TEST(SiteSpec, ErrorsPointAtThePlace) {

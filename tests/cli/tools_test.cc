@@ -239,10 +239,10 @@ TEST_F(Ending, FlushesOnceAndKeepsTheStatus) {
 }
 
 TEST_F(Ending, ChildrenDoNotFlushWhatIsTheirParents) {
-  EXPECT_EQ(end("fork").out, "child ended\n");
+  EXPECT_EQ(end("fork").out, "child ended\nexiting\n"); // the parent's, when main returns
   EXPECT_EQ(end("vfork").out, "child ended\nflushed\n");
   EXPECT_EQ(end("vfork").exitCode(), 3);
-  EXPECT_EQ(end("fork registers").out, "flushed\n");
+  EXPECT_EQ(end("fork registers").out, "flushed\nexiting\n");
 }
 
 TEST_F(Ending, FlushMayEndTheProcess) {
@@ -257,7 +257,7 @@ TEST_F(Ending, ExitIsAnnounced) {
   EXPECT_EQ(outcome.exitCode(), 3);
   EXPECT_EQ(end("exit stopped").out, "exiting\nflushed\n");
   EXPECT_EQ(end("exit stopped").exitCode(), 10);
-  EXPECT_EQ(end("exit of a child").out, "child ended\n");
+  EXPECT_EQ(end("exit of a child").out, "child ended\nexiting\n"); // not the child's
 }
 
 TEST_F(Ending, NothingRegistered) {

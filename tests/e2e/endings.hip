@@ -9,9 +9,10 @@
 
 __global__ void fill(int *out) { out[threadIdx.x] = static_cast<int>(threadIdx.x); }
 
+static int *out = nullptr;
+
 int main(int argc, char **argv) {
   const std::string_view how = argc > 1 ? argv[1] : "return";
-  int *out = nullptr;
   if (hipMalloc(&out, 64 * sizeof(int)) != hipSuccess)
     return 1;
   fill<<<1, 64>>>(out);
@@ -19,6 +20,15 @@ int main(int argc, char **argv) {
     return 1;
   if (how == "exit")
     exit(3);
+  if (how == "launch at exit") {
+    atexit([] {
+      fill<<<1, 64>>>(out);
+      fill<<<1, 64>>>(out);
+      if (hipDeviceSynchronize() != hipSuccess)
+        puts("FAIL");
+    });
+    return 0;
+  }
   if (how == "_exit")
     _exit(3);
   if (how == "_Exit")

@@ -46,6 +46,22 @@ TEST_F(ToolEndings, ByItself) {
   }
 }
 
+// Results are read while ROCr is whole, so before exit handlers.
+TEST_F(ToolEndings, LaunchesOfExitHandlersAreNamed) {
+  const auto end = [&](std::vector<std::string> options) {
+    options.insert(options.begin(),
+                   {"--gpu", "gfx90a", "--tool", "instr_count", "-f", "json", "-o", folder_ / "r.json"});
+    return luthierRun(options, {LUTHIER_PROGRAMS "/endings", "launch at exit"});
+  };
+  constexpr const char *kMessage = "2 launches ran unmodified: the application made them while it was exiting";
+  const Outcome outcome = end({}), strict = end({"--strict"});
+  EXPECT_NE(outcome.output.find(kMessage), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.output.find("FAIL"), std::string::npos) << outcome.output;
+  EXPECT_EQ(outcome.exitCode, 0);
+  EXPECT_GT(counted(), 0u);
+  EXPECT_EQ(strict.exitCode, 1) << strict.output;
+}
+
 TEST_F(ToolEndings, BySignals) {
   EXPECT_EQ(end("abort").signal, SIGABRT);
   EXPECT_GT(counted(), 0u);

@@ -5,12 +5,47 @@
 LUTHIER_PER_WAVE uint32_t seen;
 LUTHIER_DEVICE uint32_t memory[1024];
 
-LUTHIER_HOOK(lane) uint32_t stack(uint32_t n) {
-  volatile uint32_t local[64];
-  for (uint32_t i = 0; i < 64; ++i)
+LUTHIER_HOOK(lane) uint32_t largeFrame(uint32_t n) {
+  volatile uint32_t local[20000];
+  for (uint32_t i = 0; i < 20000; ++i)
     local[i] = i * n;
   return local[n & 63];
 }
+LUTHIER_RECURSION(4000) __device__ uint32_t deep(uint32_t n, uint32_t m) {
+  volatile uint32_t local[64];
+  local[m & 63] = n;
+  return n ? deep(n - 1, m + local[n & 63]) + local[m & 63] : 0;
+}
+LUTHIER_HOOK(lane) uint32_t deepFrame(uint32_t n) { return deep(n, n); }
+LUTHIER_HOOK(lane) uint32_t variableFrame(uint32_t n) {
+  volatile uint32_t *local = static_cast<volatile uint32_t *>(__builtin_alloca(4 * n));
+  for (uint32_t i = 0; i < n; ++i)
+    local[i] = i * n;
+  return local[n / 2];
+}
+LUTHIER_HOOK(lane) uint32_t alignedFrame(uint32_t n) {
+  alignas(256) volatile uint32_t local[64];
+  local[n & 63] = n;
+  return local[7 * n & 63];
+}
+LUTHIER_HOOK(lane) uint32_t manyValues(uint32_t n) {
+  uint32_t values[300];
+#pragma unroll
+  for (uint32_t i = 0; i < 300; ++i) {
+    values[i] = n + i;
+    asm volatile("" : "+v"(values[i]));
+  }
+#pragma unroll
+  for (uint32_t i = 0; i < 300; ++i)
+    asm volatile("" : "+v"(values[299 - i]));
+  uint32_t sum = 0;
+#pragma unroll
+  for (uint32_t i = 0; i < 300; ++i)
+    sum = sum * 3 ^ values[i];
+  return sum;
+}
+/// Of the kernel's own private memory.
+LUTHIER_HOOK(lane) uint32_t otherFrame(uint32_t n) { return *(__attribute__((address_space(5))) uint32_t *)n; }
 LUTHIER_HOOK(lane) void trap() { __builtin_trap(); }
 LUTHIER_HOOK(lane) void otherTrap() { __asm__ volatile("s_trap 3"); }
 LUTHIER_HOOK(lane) void writesPerWave() { seen += 1; }
@@ -37,6 +72,16 @@ __attribute__((target("gfx10-insts"))) LUTHIER_HOOK(lane) uint32_t onlyGfx10(uin
 LUTHIER_HOOK(wave) void atomicPerWave() {
   __hip_atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+LUTHIER_PER_LANE uint32_t visits;
+LUTHIER_HOOK(wave) void waveReadsPerLane() { memory[0] = visits; }
+LUTHIER_HOOK(wave) void waveWritesPerLane() { visits += 1; }
+LUTHIER_HOOK(lane) void addressPerLane() { pointer = &visits; }
+LUTHIER_HOOK(lane) void atomicPerLane() {
+  __hip_atomic_fetch_add(&visits, 1, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+LUTHIER_LDS uint32_t bins[4];
+/// Memory that may be either.
+LUTHIER_HOOK(lane) void addressLds(uint32_t n) { luthier::atomicAdd(n & 1 ? bins[n & 3] : memory[n & 3], n); }
 LUTHIER_HOOK(wave) void manyRegisters() {
 #define TEN(n)                                                                                                         \
   luthier::writeSgpr<n>(1);                                                                                            \

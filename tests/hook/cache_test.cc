@@ -79,8 +79,12 @@ TEST_F(FragmentCache, EverythingThatMattersIsInTheKey) {
   ASSERT_TRUE(compiler.compile(module, vector, target("gfx1030"), 64));
   ASSERT_TRUE(compiler.compile(module, vector, target("gfx1030"), 32));
   ASSERT_TRUE(compiler.compile(module, {"same32", vector.sources}, target(), 64));
-  EXPECT_EQ(compiler.statistics().compiled, 5u);
-  EXPECT_EQ(files().size(), 5u);
+  for (const uint8_t bytes : {uint8_t{2}, uint8_t{4}})
+    ASSERT_TRUE(
+        compiler.compile(module, {"twice", {{.kind = SourceKind::KernelArgument, .bytes = bytes}}}, target(), 64));
+  ASSERT_TRUE(compiler.compile(module, {"twice", {vector.sources[0], vector.sources[0]}, "twice"}, target(), 64));
+  EXPECT_EQ(compiler.statistics().compiled, 8u);
+  EXPECT_EQ(files().size(), 8u);
 }
 
 TEST_F(FragmentCache, DamageIsReplaced) {
@@ -267,7 +271,7 @@ TEST_F(OutOfRange, Ports) {
     expectRefused([&](Fragment &f) { change(f.inputs[0]); }, why);
   };
   ASSERT_EQ(fragment.inputs[0].kind, Kind::Parameter);
-  input([](Port &p) { p.kind = static_cast<Kind>(6); }, "a port's kind is 6, expected at most 5");
+  input([](Port &p) { p.kind = static_cast<Kind>(10); }, "a port's kind is 10, expected at most 9");
   input([](Port &p) { p.index = 2; }, "a port's parameter is 2, expected less than 2");
   input([](Port &p) { p.part = static_cast<Part>(5); }, "a port's part is 5, expected at most 4");
   input([](Port &p) { p.launch = 12; }, "a port's launch value is 12, expected at most 11");
@@ -285,14 +289,29 @@ TEST_F(OutOfRange, Ports) {
   const auto counters = static_cast<uint16_t>(module->findVariable("counters") - module->variables().data());
   input([&](Port &p) { p = {.kind = Kind::WaveVariable, .index = counters, .regs = {Reg::S0, 1}}; },
         "expected one that is per wave");
+  const auto seen = static_cast<uint16_t>(module->findVariable("seen") - module->variables().data());
+  input([&](Port &p) { p = {.kind = Kind::LaneVariable, .index = seen, .regs = {Reg::V0, 2}}; },
+        "expected one that is per lane");
+  const auto visits = static_cast<uint16_t>(module->findVariable("visits") - module->variables().data());
+  input([&](Port &p) { p = {.kind = Kind::LaneVariable, .index = visits, .regs = {Reg::S0, 1}}; },
+        "a variable is in the wrong kind of registers");
   input([](Port &p) { p = {.kind = Kind::LaunchBlock, .regs = {Reg::S0, 1}}; },
         "a port's registers is 1, expected exactly 2");
+  input([](Port &p) { p = {.kind = Kind::LdsBlock, .regs = {Reg::S0, 2}}; },
+        "a port's registers is 2, expected exactly 1");
+  input([](Port &p) { p = {.kind = Kind::GroupBlock, .regs = {Reg::V0, 2}}; }, "a block's address is in vector");
   input([](Port &p) { p = {.kind = Kind::LaunchBlock, .index = 1, .regs = {Reg::S0, 2}}; }, "a port's index is 1");
   input([](Port &p) { p = {.kind = Kind::Register, .guest = {Reg::Null, 1}, .regs = {Reg::S0, 1}}; },
         "expected registers of gfx90a");
   input([](Port &p) { p = {.kind = Kind::Register, .guest = {Reg::S0, 2}, .regs = {Reg::S0, 1}}; },
         "as many as its own: 1");
   input([](Port &p) { p = {.kind = Kind::Launch, .launch = 3, .regs = {Reg::S0, 1}}; }, "the wrong kind of registers");
+  input([](Port &p) { p = {.kind = Kind::Frame, .regs = {Reg::S0, 2}}; },
+        "a port's registers is 2, expected exactly 1");
+  input([](Port &p) { p = {.kind = Kind::Frame, .regs = {Reg::V0, 1}}; }, "the frame's start is in a vector register");
+  input([](Port &p) { p = {.kind = Kind::Frame, .regs = {p.regs.first, 1}}; }, "a port and no bytes");
+  expectRefused([](Fragment &f) { f.frameBytes = 16; }, "the frame has bytes and no port");
+  expectRefused([](Fragment &f) { f.frameBytes = kMaxFrameBytes + 1; }, "the frame's bytes is 65537");
   expectRefused([](Fragment &f) { f.inputs.push_back(f.inputs[0]); }, "two ports share registers");
   expectRefused([](Fragment &f) { f.outputs.push_back(f.inputs[0]); }, "an output is something that cannot be written");
 }
@@ -361,14 +380,14 @@ TEST_F(OutOfRange, HooksAndVariables) {
   const auto seen = static_cast<size_t>(module->findVariable("seen") - module->variables().data());
   refused([&](auto &m) { m.hooks[countAt].kind = static_cast<HookKind>(7); }, "a hook's kind is 7");
   refused([&](auto &m) { m.hooks[countAt].symbol.clear(); }, "a hook has no symbol");
-  refused([&](auto &m) { m.hooks[countAt].parameters[0].dwords = 17; }, "a parameter's registers is 17");
+  refused([&](auto &m) { m.hooks[countAt].parameters[0].dwords = 33; }, "a parameter's registers is 33");
   refused([&](auto &m) { m.hooks[countAt].parameters[0].dwords = 0; }, "a type without registers");
   refused([&](auto &m) { m.hooks[countAt].parameters[0] = {ValueType::Void, 0}; }, "a parameter without a type");
-  refused([&](auto &m) { m.hooks[countAt].result.type = static_cast<ValueType>(4); }, "a parameter's type is 4");
+  refused([&](auto &m) { m.hooks[countAt].result.type = static_cast<ValueType>(5); }, "a parameter's type is 5");
   refused([&](auto &m) { m.hooks[countAt].hostTypes.pop_back(); }, "the number of types is 1");
   refused([&](auto &m) { m.hooks.clear(); }, "there is no hook");
-  refused([&](auto &m) { m.variables[seen].storage = static_cast<Storage>(3); }, "a variable's storage is 3");
-  refused([&](auto &m) { m.variables[seen].size = 68; }, "a variable per wave is too large");
+  refused([&](auto &m) { m.variables[seen].storage = static_cast<Storage>(30); }, "a variable's storage is 30");
+  refused([&](auto &m) { m.variables[seen].size = 68; }, "a variable in registers is too large");
   refused([&](auto &m) { m.variables[0].size = 1ull << 40; }, "a variable's size is 1099511627776");
   refused([&](auto &m) { m.variables[0].alignment = 3; }, "a variable's alignment is 3");
   refused([&](auto &m) { m.variables[0].contents.resize(3); }, "a variable's contents is 3");

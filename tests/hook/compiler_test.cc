@@ -16,7 +16,8 @@ struct Machine {
   unsigned waveSize;
 };
 constexpr Machine kMachines[] = {{"gfx906", 64},  {"gfx908", 64},  {"gfx90a", 64},  {"gfx942", 64},
-                                 {"gfx1030", 32}, {"gfx1030", 64}, {"gfx1100", 32}, {"gfx1100", 64}};
+                                 {"gfx1010", 32}, {"gfx1030", 32}, {"gfx1030", 64}, {"gfx1100", 32},
+                                 {"gfx1100", 64}, {"gfx1151", 32}, {"gfx1201", 32}, {"gfx1201", 64}};
 
 class Compiled : public testing::Test {
 protected:
@@ -79,6 +80,21 @@ TEST_F(Compiled, PerWaveCounterIsTwoInstructions) {
     EXPECT_EQ(fragment->sgprs, 3u);
     EXPECT_EQ(fragment->vgprs, 0u);
     EXPECT_TRUE(fragment->writes.contains(Reg::Scc));
+  }
+}
+
+TEST_F(Compiled, PerLaneCounterIsOneInstruction) {
+  for (const char *name : {"gfx906", "gfx90a", "gfx942"}) {
+    const auto fragment = compile("visit", {name, 64});
+    ASSERT_TRUE(fragment);
+    EXPECT_THAT(textOf(*fragment, target(name)), ElementsAre("v_add_u32_e32 v0, 1, v0"));
+    const unsigned visits = static_cast<unsigned>(module->findVariable("visits") - module->variables().data());
+    const Port *in = findPort(fragment->inputs, Port::Kind::LaneVariable, visits);
+    const Port *out = findPort(fragment->outputs, Port::Kind::LaneVariable, visits);
+    ASSERT_TRUE(in && out);
+    EXPECT_EQ(in->regs, (RegRange{Reg::V0, 1}));
+    EXPECT_EQ(out->regs, in->regs);
+    EXPECT_TRUE(fragment->safeWhenEmpty);
   }
 }
 
@@ -262,6 +278,18 @@ TEST(Printing, ExampleOfTheDocumentation) {
   EXPECT_TRUE(fragment) << fragment.error().message();
 }
 
+TEST(Variables, ExampleOfTheDocumentation) {
+  const auto module = load(VARIABLES_EXAMPLE);
+  ASSERT_TRUE(module);
+  FragmentCompiler compiler{{}};
+  for (const Hook &hook : module->hooks()) {
+    const auto fragment = compiler.compile(module, plainRequest(*module, hook.name), target(), 64);
+    ASSERT_TRUE(fragment) << fragment.error().message();
+    if (hook.name == "count")
+      EXPECT_THAT(textOf(**fragment, target()), ElementsAre("v_add_u32_e32 v1, v1, v0"));
+  }
+}
+
 class Rejected : public testing::Test {
 protected:
   void SetUp() override {
@@ -281,7 +309,12 @@ protected:
 };
 
 TEST_F(Rejected, ByName) {
-  EXPECT_THAT(reason("stack"), HasSubstr("hook stack needs a stack of 272 bytes"));
+  EXPECT_THAT(reason("largeFrame"), HasSubstr("hook largeFrame has more than 65536 bytes of local variables"));
+  EXPECT_THAT(reason("deepFrame"), HasSubstr("hook deepFrame has more than 65536 bytes of local variables"));
+  EXPECT_THAT(reason("variableFrame"), HasSubstr("hook variableFrame allocates local memory whose size is not a"));
+  EXPECT_THAT(reason("alignedFrame"), HasSubstr("hook alignedFrame has a local variable that is aligned to 256"));
+  EXPECT_THAT(reason("manyValues", "gfx1030"), HasSubstr("hook manyValues has more values at a time than there are"));
+  EXPECT_THAT(reason("otherFrame"), HasSubstr("hook otherFrame"));
   EXPECT_THAT(reason("trap"), HasSubstr("hook trap would end the wave"));
   EXPECT_THAT(reason("otherTrap"), HasSubstr("hook otherTrap would end the wave"));
   EXPECT_THAT(reason("writesPerWave"), HasSubstr("hook writesPerWave runs per lane and cannot write seen"));
@@ -296,8 +329,34 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("manyRegisters"), HasSubstr("hook manyRegisters needs 50 scalar"));
   EXPECT_THAT(reason("atomicPerWave"), HasSubstr("hook atomicPerWave uses seen atomically"));
   EXPECT_THAT(reason("addressPerWave"), HasSubstr("hook addressPerWave"));
+  EXPECT_THAT(reason("waveReadsPerLane"),
+              HasSubstr("hook waveReadsPerLane runs once per wave and cannot use visits, which is per lane"));
+  EXPECT_THAT(reason("waveWritesPerLane"),
+              HasSubstr("hook waveWritesPerLane runs once per wave and cannot use visits, which is per lane"));
+  EXPECT_THAT(reason("addressPerLane"), HasSubstr("hook addressPerLane"));
+  EXPECT_THAT(reason("atomicPerLane"), HasSubstr("hook atomicPerLane uses visits atomically, which is per lane"));
+  EXPECT_THAT(reason("addressLds"),
+              HasSubstr("hook addressLds makes something of the address of bins, which is in LDS"));
   EXPECT_THAT(reason("breaksLlvm"), HasSubstr("hook breaksLlvm"));
   EXPECT_THAT(reason("nothing"), HasSubstr("there is no hook nothing"));
+}
+
+/// Local variables that are indexed, function pointers and recursion (docs/hooks.md), on every generation.
+TEST(Compiler, FramesExample) {
+  const auto module = load(FRAMES_EXAMPLE);
+  ASSERT_TRUE(module);
+  const Variable *orders = module->findVariable("orders");
+  ASSERT_TRUE(orders);
+  EXPECT_EQ(orders->contents.size(), 16u); // numbers of functions
+  FragmentCompiler compiler{{}};
+  for (const auto &[name, waveSize] :
+       {std::pair("gfx900", 64u), std::pair("gfx908", 64u), std::pair("gfx90a", 64u), std::pair("gfx942", 64u),
+        std::pair("gfx1030", 32u), std::pair("gfx1100", 64u), std::pair("gfx1201", 32u)}) {
+    const auto fragment = compiler.compile(module, plainRequest(*module, "median"), target(name), waveSize);
+    ASSERT_TRUE(fragment) << fragment.error().message();
+    EXPECT_GT((*fragment)->frameBytes, 12u);
+    EXPECT_TRUE(findPort((*fragment)->inputs, Port::Kind::Frame));
+  }
 }
 
 TEST_F(Rejected, Arguments) {

@@ -97,6 +97,90 @@ TEST_F(Execution, Branches) {
   }
 }
 
+/// Lanes that are off keep what they have, whether it is the guest or the hook that turned them off.
+TEST_F(Execution, PerLaneVariables) {
+  constexpr uint64_t kExec = 0xf0f0'0000'1111'8001;
+  const auto start = [](unsigned lane) { return 0xffff'fff0 + lane; };
+  Placed visit = place("visit"), odd = place("addOdd"), flush = place("flushLanes");
+  const Port counter_ = visit.input(Kind::LaneVariable, indexOf("visits"));
+  const Port sum = odd.input(Kind::LaneVariable, indexOf("laneSum"));
+  ASSERT_EQ(visit.output(Kind::LaneVariable, indexOf("visits")).regs, counter_.regs);
+  ASSERT_EQ(odd.output(Kind::LaneVariable, indexOf("laneSum")).regs, sum.regs);
+  visit.wave.exec(kExec);
+  odd.wave.exec(kExec);
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    visit.setLane(counter_, lane, start(lane));
+    odd.setLane(odd.parameter(0), lane, lane);
+    odd.setLane(sum, lane, start(lane));
+  }
+  ASSERT_TRUE(visit.run());
+  ASSERT_TRUE(odd.run());
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    const bool on = kExec >> lane & 1;
+    EXPECT_EQ(visit.get(counter_, lane), static_cast<uint32_t>(start(lane) + on)) << lane;
+    EXPECT_EQ(odd.get(sum, lane), start(lane) + (on && lane & 1 ? uint64_t{lane} << 31 : 0)) << lane;
+  }
+  flush.wave.exec(kExec);
+  uint64_t visits = 0, sums = 0;
+  const Port flushed = flush.output(Kind::LaneVariable, indexOf("laneSum"));
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    flush.setLane(flush.input(Kind::LaneVariable, indexOf("visits")), lane, lane);
+    flush.setLane(flushed, lane, uint64_t{lane} << 33);
+    if (kExec >> lane & 1) {
+      visits += lane;
+      sums += uint64_t{lane} << 33;
+    }
+  }
+  ASSERT_TRUE(flush.run());
+  EXPECT_EQ(counter(flush, 7), visits);
+  EXPECT_EQ(counter(flush, 8), sums);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(flush.get(flushed, lane), kExec >> lane & 1 ? 0 : uint64_t{lane} << 33) << lane;
+}
+
+/// LDS at an address that the fragment is given.
+TEST_F(Execution, Lds) {
+  constexpr uint32_t kBase = 1024;
+  constexpr uint64_t kExec = 0xf0f0'0000'1111'8001;
+  Placed count = place("countBin");
+  count.wave.lds(2 * kBase);
+  count.set(count.input(Kind::LdsBlock), kBase);
+  count.wave.exec(kExec);
+  uint32_t expected[16] = {};
+  uint64_t sum = 0;
+  for (unsigned lane = 0; lane < 64; ++lane) {
+    count.setLane(count.parameter(0), lane, lane * 3);
+    if (kExec >> lane & 1) {
+      ++expected[lane * 3 % 16];
+      sum += lane * 3;
+    }
+  }
+  ASSERT_TRUE(count.run());
+  for (unsigned n = 0; n < 16; ++n)
+    EXPECT_EQ(count.wave.ldsWord(kBase + 4 * n), expected[n]) << n;
+  EXPECT_EQ(count.wave.ldsWord(kBase + 64), sum);
+
+  Placed take = place("takeBin");
+  take.wave.exec(1);
+  take.wave.lds(2 * kBase);
+  take.wave.setLdsWord(kBase + 12, 55);
+  take.set(take.input(Kind::LdsBlock), kBase);
+  take.set(take.parameter(0), 3);
+  ASSERT_TRUE(take.run());
+  EXPECT_EQ(take.get(take.output(Kind::Result)), 55u + 7000 + 700000);
+  EXPECT_EQ(take.wave.ldsWord(kBase + 12), 0u);
+}
+
+TEST_F(Execution, PerWorkgroupVariables) {
+  Placed placed = place("countGroup");
+  const uint64_t block = placed.wave.buffer(16);
+  placed.set(placed.input(Kind::GroupBlock), block);
+  placed.set(placed.parameter(0), 3);
+  ASSERT_TRUE(placed.run());
+  EXPECT_EQ(ExecTest::load<uint32_t>(block), 0u);
+  EXPECT_EQ(ExecTest::load<uint64_t>(block + 8), 3u * 64);
+}
+
 TEST_F(Execution, PerWaveArray) {
   Placed placed = place("indexed");
   placed.wave.exec(1);
@@ -286,6 +370,64 @@ TEST_F(Execution, SmallAndLargeParameters) {
   EXPECT_EQ(four.get(four.output(Kind::Result), 5), 15u);
 }
 
+TEST_F(Execution, ConditionsAsNumbers) {
+  Placed placed = place("conditions");
+  placed.wave.exec(1);
+  const Port &variable = placed.input(Kind::WaveVariable, indexOf("plainWave"));
+  placed.set(variable, 5);
+  for (const uint32_t x : {7u, 9u, 200u, 201u}) {
+    placed.set(placed.parameter(0), x);
+    ASSERT_TRUE(placed.run());
+    EXPECT_EQ(placed.get(placed.output(Kind::Result)), (x == 7) + 2u * (x > 100)) << x;
+  }
+  EXPECT_EQ(placed.get(variable), 7u);
+}
+
+TEST_F(Execution, Structures) {
+  const auto words = [](const auto &structure) {
+    std::vector<uint32_t> result((sizeof structure + 3) / 4);
+    std::memcpy(result.data(), &structure, sizeof structure);
+    return result;
+  };
+  struct Bounds {
+    uint64_t begin = 0x1'0000'0000, end = 0x2'0000'0000;
+    struct {
+      float scale = 77;
+      uint8_t id = 200;
+    } inner;
+    bool inverted = false;
+  } bounds;
+  Placed within = place("within");
+  for (unsigned lane = 0; lane < 64; ++lane)
+    within.setLane(within.parameter(0), lane, 0x1000'0000ull * lane);
+  within.setWords(within.parameter(1), words(bounds));
+  ASSERT_TRUE(within.run());
+  for (unsigned lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(within.get(within.output(Kind::Result), lane), lane >= 16 && lane < 32 ? 200u : 77u) << lane;
+  bounds.inverted = true;
+  within.setWords(within.parameter(1), words(bounds));
+  ASSERT_TRUE(within.run());
+  EXPECT_EQ(within.get(within.output(Kind::Result), 20), 77u);
+
+  Placed odd = place("odd");
+  odd.wave.exec(1);
+  odd.setWords(odd.parameter(0), words(std::array<uint16_t, 3>{1, 2, 3}));
+  odd.set(odd.parameter(1), 0xee04'ffff); // what is above a small member does not matter
+  odd.set(odd.parameter(2), 0x0000'4e20);
+  ASSERT_TRUE(odd.run());
+  EXPECT_EQ(odd.get(odd.output(Kind::Result)), 1u + 20 + 300 + 4000 + 20000);
+
+  Placed ends = place("ends");
+  ends.wave.exec(1);
+  std::array<uint32_t, 20> table = {};
+  table[0] = 5;
+  table[19] = 6;
+  ends.setWords(ends.parameter(0), table);
+  ends.set(ends.parameter(1), 100);
+  ASSERT_TRUE(ends.run());
+  EXPECT_EQ(ends.get(ends.output(Kind::Result)), 5106u);
+}
+
 TEST_F(Execution, FarPartsOfVariables) {
   Placed placed = place("far");
   placed.wave.exec(2);
@@ -338,9 +480,10 @@ TEST_F(Execution, ExecAndInputsSurvive) {
       ASSERT_TRUE(placed.fragment);
       placed.wave.exec(exec);
       const uint64_t memory = placed.wave.buffer(4096);
+      placed.wave.lds(4096);
       std::vector<std::pair<Port, uint64_t>> kept;
       for (const Port &port : placed.fragment->inputs) {
-        const uint64_t value = port.regs.count == 2 ? memory : 11;
+        const uint64_t value = port.regs.count == 2 ? memory : port.kind == Kind::LdsBlock ? 512 : 11;
         placed.set(port, value);
         if (!findPort(placed.fragment->outputs, port.kind, port.index))
           kept.emplace_back(port, value);

@@ -78,6 +78,40 @@ LUTHIER_HOOK(wave) uint32_t structured(uint32_t n) {
   return pair.a * 1000 + pair.b;
 }
 
+// One value per lane.
+LUTHIER_PER_LANE uint32_t visits;
+LUTHIER_PER_LANE uint64_t laneSum;
+LUTHIER_HOOK(lane) void visit() { visits += 1; }
+LUTHIER_HOOK(lane) void addOdd(uint32_t n) {
+  if (n & 1)
+    laneSum += uint64_t{n} << 31;
+}
+LUTHIER_HOOK(lane) void flushLanes() {
+  luthier::atomicAdd(counters[7], visits);
+  luthier::atomicAdd(counters[8], laneSum);
+  laneSum = 0;
+}
+
+// Of the workgroup.
+LUTHIER_LDS uint32_t bins[16];
+LUTHIER_LDS uint64_t binSum;
+LUTHIER_PER_WORKGROUP uint32_t groupFirst;
+LUTHIER_PER_WORKGROUP uint64_t groupSum;
+LUTHIER_HOOK(lane) void countBin(uint32_t n) {
+  luthier::atomicAdd(bins[n & 15], 1);
+  luthier::atomicAdd(binSum, n);
+}
+LUTHIER_HOOK(lane) uint32_t readBin(uint32_t n) { return bins[n & 15]; }
+LUTHIER_HOOK(wave) uint32_t takeBin(uint32_t n) {
+  return luthier::atomicExchange(bins[n & 15], 7) + luthier::atomicLoad(bins[n & 15]) * 1000 +
+         luthier::atomicCompareExchange(bins[n & 15], 7, 0) * 100000;
+}
+LUTHIER_HOOK(wave) void clearBins() {
+  for (uint32_t &bin : bins)
+    bin = 0;
+}
+LUTHIER_HOOK(lane) void countGroup(uint32_t n) { luthier::atomicAdd(groupSum, n); }
+
 // Lane hooks.
 namespace my {
 LUTHIER_HOOK(lane) void count(uint32_t n) { luthier::atomicAdd(counters[3], n); }
@@ -130,6 +164,40 @@ LUTHIER_HOOK(lane) float smaller(float a, float b) { return __builtin_fminf(a, b
 LUTHIER_HOOK(wave) uint64_t remainder(uint64_t a, uint64_t b) { return a % b; }
 typedef uint32_t Four __attribute__((ext_vector_type(4)));
 LUTHIER_HOOK(lane) uint32_t addFour(Four data) { return data.x + data.y + data.z + data.w; }
+LUTHIER_PER_WAVE uint32_t plainWave;
+// Structures, in all the ways in which Clang passes them: packed into a number, into two, larger ones than the
+// structure, member by member, by reference.
+struct Small {
+  uint16_t a;
+  uint8_t b;
+};
+struct Odd {
+  uint16_t a, b, c;
+};
+struct Bounds {
+  uint64_t begin, end;
+  struct {
+    float scale;
+    uint8_t id;
+  } inner;
+  bool inverted;
+};
+struct Table {
+  uint32_t words[20];
+};
+LUTHIER_HOOK(lane) uint32_t within(uint64_t address, Bounds bounds) {
+  const bool inside = address >= bounds.begin && address < bounds.end;
+  return inside != bounds.inverted ? bounds.inner.id : static_cast<uint32_t>(bounds.inner.scale);
+}
+LUTHIER_HOOK(wave) uint32_t odd(Odd odd, Small small, const Small again) {
+  return odd.a + 10 * odd.b + 100 * odd.c + 1000 * small.b + again.a;
+}
+LUTHIER_HOOK(wave) uint32_t ends(Table table, uint32_t more) { return table.words[0] * 1000 + table.words[19] + more; }
+// A condition as a number, which LLVM makes in vector registers.
+LUTHIER_HOOK(wave) uint32_t conditions(uint32_t x) {
+  plainWave += x % 3 == 0;
+  return (x == 7) + 2 * (x > 100);
+}
 // Names that a demangler would take for types.
 LUTHIER_DEVICE uint32_t n;
 LUTHIER_DEVICE uint32_t x;

@@ -49,6 +49,21 @@ TEST(HookModule, TypesAsTheHostNamesThem) {
   EXPECT_EQ(module->findVariable("plain")->hostType, "uint32_t");
 }
 
+TEST(HookModule, StructuresAreOneParameterEach) {
+  const auto module = load();
+  ASSERT_TRUE(module);
+  using testing::ElementsAre;
+  const HookParameter address{ValueType::Integer, 2}, number{ValueType::Integer, 1};
+  EXPECT_THAT(module->findHook("within")->parameters, ElementsAre(address, HookParameter{ValueType::Structure, 8}));
+  EXPECT_THAT(module->findHook("within")->hostTypes, ElementsAre("uint64_t", "std::array<std::byte, 32>"));
+  EXPECT_THAT(module->findHook("odd")->parameters,
+              ElementsAre(HookParameter{ValueType::Structure, 2}, HookParameter{ValueType::Structure, 1},
+                          HookParameter{ValueType::Structure, 1}));
+  EXPECT_THAT(module->findHook("odd")->hostTypes,
+              ElementsAre("std::array<std::byte, 6>", "std::array<std::byte, 4>", "std::array<std::byte, 4>"));
+  EXPECT_THAT(module->findHook("ends")->parameters, ElementsAre(HookParameter{ValueType::Structure, 20}, number));
+}
+
 TEST(HookModule, ShortNamesAreNoTypes) {
   const auto module = load();
   ASSERT_TRUE(module);
@@ -84,6 +99,14 @@ TEST(HookModule, Variables) {
   ASSERT_TRUE(module->findVariable("table"));
   EXPECT_EQ(module->findVariable("table")->contents.size(), 16u);
   EXPECT_EQ(module->findVariable("seen")->storage, Storage::PerWave);
+  EXPECT_EQ(module->findVariable("visits")->storage, Storage::PerLane);
+  EXPECT_EQ(module->findVariable("binSum")->storage, Storage::Lds);
+  EXPECT_EQ(module->findVariable("binSum")->offset, 64u);
+  EXPECT_EQ(module->block(Storage::Lds).bytes, 72u);
+  EXPECT_EQ(module->block(Storage::Lds).alignment, 16u);
+  EXPECT_EQ(module->findVariable("groupSum")->storage, Storage::PerWorkgroup);
+  EXPECT_EQ(module->findVariable("groupSum")->offset, 8u);
+  EXPECT_EQ(module->block(Storage::PerWorkgroup).stride(), 16u);
 
   EXPECT_EQ(module->findVariable("first")->offset, 0u);
   EXPECT_EQ(module->findVariable("launches")->offset, 8u);
@@ -107,19 +130,29 @@ TEST_P(Refused, ByName) {
 
 INSTANTIATE_TEST_SUITE_P(
     Hooks, Refused,
-    testing::Values(Refusal{"lds", "hook hook uses LDS"}, Refusal{"recursion", "hook hook calls itself through helper"},
+    testing::Values(Refusal{"lds", "which belongs to the kernel; LUTHIER_LDS is the hooks' own"},
+                    Refusal{"recursion", "hook hook calls itself through helper, which does not say how deep"},
+                    Refusal{"recursion_depth", "is marked LUTHIER_RECURSION(many); numbers from 1 to 4096"},
+                    Refusal{"recursive_hook", "hook hook calls itself; put what recurs into a function of its own"},
+                    Refusal{"pointer_elsewhere", "takes the address of function helper"},
                     Refusal{"undefined_function", "hook hook calls helper, which is not defined"},
-                    Refusal{"printf", "which is not defined in its file; luthier::printf of luthier/hostcall.h is for"},
+                    Refusal{"printf", "; luthier::printf of luthier/hostcall.h is for"},
                     Refusal{"undefined_variable", "hook hook uses elsewhere, which is not defined"},
-                    Refusal{"aggregate", "hook hook: parameter 0"},
-                    Refusal{"huge_aggregate", "hook hook: parameter 0 is passed"},
+                    Refusal{"huge_aggregate", "hook hook: parameter 0 is a structure of more than 128 bytes"},
                     Refusal{"result", "hook hook returns neither"}, Refusal{"kind", "hook hook is of kind 'thread'"},
                     Refusal{"storage", "variable odd has the unknown storage 'per_thread'"},
                     Refusal{"mark", "odd is marked 'luthier:what'"}, Refusal{"barrier", "hook hook waits at a barrier"},
-                    Refusal{"pointer_call", "hook hook calls a function through a pointer"},
+                    Refusal{"pointer_call",
+                            "hook hook calls a function through a pointer, and its file has no function of"},
                     Refusal{"address", "the initializer of variable pointer contains an address"},
                     Refusal{"initialized_per_wave", "variable odd is per wave and starts as zero"},
                     Refusal{"large_per_wave", "variable odd is per wave, in registers: it has 68 bytes"},
+                    Refusal{"initialized_per_lane", "variable odd is per lane and starts as zero"},
+                    Refusal{"large_per_lane", "variable odd is per lane, in registers: it has 68 bytes"},
+                    Refusal{"initialized_per_workgroup", "variable odd is per workgroup and starts as zero"},
+                    Refusal{"large_lds", "variable odd is in LDS: it has 65540 bytes, a workgroup has 65536"},
+                    Refusal{"misplaced_lds", "variable odd is marked as in LDS, but is not in LDS"},
+                    Refusal{"misplaced_device", "variable odd is marked as per launch, but is in LDS"},
                     Refusal{"variadic", "hook hook takes a variable number"},
                     Refusal{"empty", "there is no hook in it"}),
     [](const auto &info) { return info.param.file; });

@@ -1,6 +1,7 @@
 // Runs fragments on the virtual GPU as they are: variables get memory, registers stay as the compiler chose them.
 #pragma once
 
+#include "assembler.h"
 #include "harness.h"
 #include "hooks.h"
 
@@ -11,9 +12,11 @@ namespace luthier::hook::test {
 
 class Placed {
 public:
-  Placed(const std::shared_ptr<const HookModule> &module, const FragmentRequest &request) : module_(module) {
-    FragmentCompiler compiler{{}};
-    auto made = compiler.compile(module, request, target(), 64);
+  Placed(const std::shared_ptr<const HookModule> &module, const FragmentRequest &request,
+         std::string_view targetName = "gfx90a", unsigned waveSize = 64)
+      : wave(targetName, waveSize), module_(module) {
+    static FragmentCompiler compiler{{}}; // keeps what it has compiled
+    auto made = compiler.compile(module, request, target(targetName), waveSize);
     EXPECT_TRUE(made) << made.error().message();
     if (made)
       fragment = *made;
@@ -41,6 +44,10 @@ public:
       else
         wave.setVector(number(port.regs.first) - number(Reg::V0) + n, static_cast<uint32_t>(value >> 32 * n));
   }
+  void setWords(const Port &port, std::span<const uint32_t> words) {
+    for (unsigned n = 0; n < port.regs.count; ++n)
+      set({.regs = {port.regs.first + n, 1}}, n < words.size() ? words[n] : 0);
+  }
   void setLane(const Port &port, unsigned lane, uint64_t value) {
     for (unsigned n = 0; n < port.regs.count; ++n)
       wave.v(number(port.regs.first) - number(Reg::V0) + n, lane) = static_cast<uint32_t>(value >> 32 * n);
@@ -62,8 +69,10 @@ public:
       const auto half = static_cast<uint32_t>(relocation.high ? address >> 32 : address);
       std::memcpy(code.data() + relocation.offset, &half, sizeof half);
     }
-    constexpr uint8_t kEndProgram[] = {0x00, 0x00, 0x81, 0xbf};
-    code.insert(code.end(), std::begin(kEndProgram), std::end(kEndProgram));
+    const auto end = vgpu::test::assemble(wave.target(), "s_endpgm\n", wave.lanes());
+    if (!end)
+      return testing::AssertionFailure() << end.error().message();
+    code.insert(code.end(), end->begin(), end->end());
     const uint64_t exec = wave.exec();
     wave.strictWaits(true);
     auto result = wave.runCode(code);

@@ -15,6 +15,13 @@ LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) {
 #elif defined CASE_recursion
 __device__ uint32_t helper(uint32_t n) { return n < 2 ? n : helper(n - 1) + helper(n - 2); }
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
+#elif defined CASE_recursion_depth
+LUTHIER_RECURSION(many) __device__ uint32_t helper(uint32_t n) { return n < 2 ? n : helper(n - 1) + helper(n - 2); }
+LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
+#elif defined CASE_recursive_hook
+__device__ uint32_t hook(uint32_t n);
+LUTHIER_RECURSION(4) __device__ uint32_t helper(uint32_t n) { return n < 2 ? n : hook(n - 1); }
+LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
 #elif defined CASE_undefined_function
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return helper(n); }
 #elif defined CASE_printf
@@ -22,12 +29,6 @@ extern "C" __device__ int printf(const char *, ...);
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return printf("%u\n", n); }
 #elif defined CASE_undefined_variable
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return elsewhere + n; }
-#elif defined CASE_aggregate
-struct Large {
-  uint32_t words[3];
-  uint64_t more;
-};
-LUTHIER_HOOK(lane) uint32_t hook(Large n) { return n.words[1]; }
 #elif defined CASE_huge_aggregate
 struct Huge {
   uint32_t words[40];
@@ -51,7 +52,12 @@ LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return n; }
 LUTHIER_HOOK(wave) void hook() { __builtin_amdgcn_s_barrier(); }
 #elif defined CASE_pointer_call
 __device__ uint32_t (*pointer)(uint32_t);
+__device__ uint32_t other(uint32_t n, uint32_t m) { return n + m; }
+__device__ uint32_t (*taken)(uint32_t, uint32_t) = other; // of another type
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return pointer(n); }
+#elif defined CASE_pointer_elsewhere
+__device__ uint32_t (*pointer)(uint32_t) = helper;
+LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return pointer == helper ? n : 0; }
 #elif defined CASE_address
 __device__ uint32_t *pointer = &memory;
 LUTHIER_HOOK(lane) uint32_t hook(uint32_t n) { return *pointer + n; }
@@ -61,6 +67,24 @@ LUTHIER_HOOK(wave) void hook(uint32_t n) { odd += n; }
 #elif defined CASE_large_per_wave
 LUTHIER_PER_WAVE uint32_t odd[17];
 LUTHIER_HOOK(wave) void hook(uint32_t n) { odd[3] += n; }
+#elif defined CASE_initialized_per_lane
+LUTHIER_PER_LANE uint32_t odd = 3;
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd += n; }
+#elif defined CASE_large_per_lane
+LUTHIER_PER_LANE uint32_t odd[17];
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd[3] += n; }
+#elif defined CASE_initialized_per_workgroup
+LUTHIER_PER_WORKGROUP uint32_t odd = 3;
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd = n; }
+#elif defined CASE_large_lds
+LUTHIER_LDS uint32_t odd[16385];
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd[n] = n; }
+#elif defined CASE_misplaced_lds
+__attribute__((device, used, annotate("luthier:variable:lds"))) uint32_t odd;
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd = n; }
+#elif defined CASE_misplaced_device
+__attribute__((shared, used, annotate("luthier:variable:per_launch"))) uint32_t odd;
+LUTHIER_HOOK(lane) void hook(uint32_t n) { odd = n; }
 #elif defined CASE_variadic
 LUTHIER_HOOK(wave) void hook(uint32_t n, ...) {}
 #elif defined CASE_empty

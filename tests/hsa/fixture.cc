@@ -48,6 +48,14 @@ void startHsa(const std::vector<std::string> &tools, const std::string &gpus) {
 
 void stopHsa() { EXPECT_EQ(hsa_shut_down(), HSA_STATUS_SUCCESS); }
 
+bool canStartAgain() {
+  unsetenv("HSA_TOOLS_LIB");
+  if (hsa_init() != HSA_STATUS_SUCCESS)
+    return false;
+  hsa_shut_down();
+  return true;
+}
+
 std::vector<std::byte> readFile(const std::string &path) {
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   EXPECT_TRUE(stream) << path;

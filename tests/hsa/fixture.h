@@ -28,6 +28,8 @@ inline constexpr auto kPatience = 60s;
 /// hsa_init with these tools, in this order, on these virtual GPUs. "luthier" stands for this program.
 void startHsa(const std::vector<std::string> &tools = {"luthier"}, const std::string &gpus = "gfx90a");
 void stopHsa();
+/// After stopHsa: ROCr of 6.4 to 7.2 leaves the thunk open, and then takes that for a failure.
+bool canStartAgain();
 /// What ROCr handed over; null when it did not.
 HsaApiTable *receivedTable();
 /// How often the table was handed over.

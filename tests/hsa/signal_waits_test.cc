@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 
 namespace luthier::hsa::test {
@@ -27,7 +28,7 @@ protected:
   }
 
   FakeRocr rocr; // without functions that wait: whoever calls them crashes
-  HeldWorks works;
+  HeldWorks works{{.usual = 5ms, .short_ = 1ms}};
   CallbackWaits waits{works};
   hsa_signal_t signals[4] = {};
   hsa_signal_condition_t conditions[4] = {HSA_SIGNAL_CONDITION_LT, HSA_SIGNAL_CONDITION_EQ, HSA_SIGNAL_CONDITION_GTE,
@@ -88,6 +89,33 @@ TEST_F(SignalWaitsTest, InsideACallbackWhatIsHeldUpGoesOn) {
   const HeldWorks::Holding holding(works, work);
   const CallbackScope scope;
   EXPECT_EQ(wait<ApiId::hsa_amd_signal_wait_any>(UINT64_MAX), 2u);
+}
+
+// HIP 7 waits so, with a lock that a callback which calls HIP waits for.
+TEST_F(SignalWaitsTest, ShortWaitsInALoopReleaseWhatIsStuck) {
+  struct Work final : HeldWork {
+    explicit Work(hsa_signal_t given) : signal(given) {}
+    bool release() override {
+      original<ApiId::hsa_signal_store_relaxed>()(signal, 9);
+      return true;
+    }
+    hsa_signal_t signal;
+  } work(signals[2]);
+  std::atomic<bool> end = false, held = false;
+  std::thread callback([&] {
+    const HeldWorks::Holding holding(works, work);
+    held = true;
+    held.notify_one();
+    end.wait(false);
+  });
+  held.wait(false);
+  uint32_t met = UINT32_MAX;
+  for (int n = 0; met == UINT32_MAX && n < 10'000; ++n)
+    met = wait<ApiId::hsa_amd_signal_wait_any>(kMillisecond);
+  end = true;
+  end.notify_one();
+  callback.join();
+  EXPECT_EQ(met, 2u);
 }
 
 // ROCr's own wait, in a function that a callback calls, is not for what callbacks hold up.

@@ -328,10 +328,15 @@ constexpr Row kGfx1100[] = {
     {"s_load_b128 s[0:3], s[4:5], 0x10", "s[4:5]", "s[0:3]", "Scalar Load"},
     {"v_add_f16 v0, v1, v2", "mode exec_lo v0 v1 v2", "v0", "Vector PartialWrite"},
     {"v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]", "exec_lo v[8:15] v[16:23] v[0:7]", "v[0:7]",
-     "Vector Matrix CrossLane"},
+     "Vector Matrix CrossLane IgnoresExec"},
     {"s_waitcnt vmcnt(0)", "", "", "Scalar Wait"},
     {"buffer_load_d16_b16 v0, v1, s[4:7], 0 offen", "exec_lo v0 v1 s[4:7]", "v0", "Load PartialWrite"},
     {"v_cmpx_lt_f32 v1, v2", "mode exec_lo v1 v2", "exec_lo", "Vector WritesExec"},
+    // High halves in short encodings: v_add_f16 v0.h, v1.l, v2.h; v_cvt_f32_f16 v0, v1.h; v_cmp_lt_f16 vcc_lo, v1.h,
+    // v2.l
+    {".long 0x65010501", "mode exec_lo v0 v1 v2", "v0", "Vector PartialWrite"},
+    {".long 0x7e001781", "mode exec_lo v1", "v0", "Vector"},
+    {".long 0x7c020581", "mode exec_lo v1 v2", "vcc_lo", "Vector"},
 };
 
 TEST(Decode, ReadsAndWritesOfGfx90a) {
@@ -563,6 +568,30 @@ TEST(Decode, WhatIsNoInstructionIsAnErrorWithItsAddress) {
   EXPECT_FALSE((*decoder)->decode(cut, 0));
   // The decoder is fit for use after an error.
   EXPECT_TRUE((*decoder)->decode(bytes.first(4), 0));
+}
+
+/// Halves of registers, as newer compilers use them on gfx11: the register is the same, and keeps its other half.
+TEST(Decode, HalvesOfRegisters) {
+  const auto decoder = Decoder::create(*findTarget("gfx1100"), 32);
+  ASSERT_TRUE(decoder);
+  const auto touched = [](std::span<const RegRange> ranges) {
+    std::string text;
+    for (const RegRange range : ranges)
+      if (isVector(range.first))
+        text += toString(range) + " ";
+    return text;
+  };
+  const auto decoded = [&](std::vector<uint32_t> words) {
+    const auto *begin = reinterpret_cast<const uint8_t *>(words.data());
+    const auto code = (*decoder)->decode({begin, 4 * words.size()}, 0);
+    if (!code)
+      return code.error().message();
+    const Instr &instr = code->instrs()[0];
+    return fmt::format("{}: {}<- {}", instr.mnemonic(), touched(instr.writes()), touched(instr.reads()));
+  };
+  EXPECT_EQ(decoded({0x73000b05}), "v_max_f16: v0 <- v0 v5 ");                 // v0.h, v5.l, v5.l
+  EXPECT_EQ(decoded({0x7f06a383}), "v_cvt_f16_i16: v3 <- v3 ");                // v3.h, v3.h
+  EXPECT_EQ(decoded({0xd59c0080, 0x00000105}), "v_mov_b16: v128 <- v128 v5 "); // v128.l, v5.l
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "isa/target.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,7 @@
 namespace luthier::isa {
 namespace {
 
-using testing::ElementsAre;
+using testing::Contains;
 using testing::HasSubstr;
 
 TEST(Target, IsFoundByName) {
@@ -23,7 +25,9 @@ TEST(Target, GenericOnesHaveTheRowOfAMember) {
   EXPECT_EQ(findTarget("gfx9-generic:xnack-"), findTarget("gfx900"));
   EXPECT_EQ(findTarget("gfx9-4-generic"), findTarget("gfx942"));
   EXPECT_EQ(findTarget("gfx10-3-generic"), findTarget("gfx1030"));
+  EXPECT_EQ(findTarget("gfx10-1-generic"), findTarget("gfx1010"));
   EXPECT_EQ(findTarget("gfx11-generic"), findTarget("gfx1100"));
+  EXPECT_EQ(findTarget("gfx12-generic"), findTarget("gfx1200"));
   EXPECT_EQ(findTarget("gfx8-generic"), nullptr);
 }
 
@@ -64,13 +68,29 @@ TEST(Target, WritingHalfOfVccSetsVcczFromGfx10On) {
     EXPECT_EQ(target.partialVccWritesUpdateVccz, target.version.major >= 10) << target.name;
 }
 
-TEST(Target, TheVirtualGpuExecutesOne) {
-  EXPECT_THAT(virtualTargets(), ElementsAre("gfx90a"));
-  ASSERT_TRUE(findVirtualTarget("gfx90a"));
-  EXPECT_EQ((*findVirtualTarget("gfx90a"))->name, "gfx90a");
-  EXPECT_EQ(findVirtualTarget("gfx77").error().message(), "unknown GPU 'gfx77'; known: gfx90a");
-  EXPECT_EQ(findVirtualTarget("gfx1030").error().message(),
-            "the virtual GPU does not execute code of gfx1030; known: gfx90a");
+TEST(Target, HardwareRegistersHaveTheNumbersOfTheirGeneration) {
+  const auto reg = [](const char *name, unsigned number) { return (*findTarget(name)->hardwareRegisters)[number]; };
+  for (const Target &target : targets())
+    EXPECT_EQ((*target.hardwareRegisters)[1], HardwareRegister::Mode) << target.name;
+  EXPECT_EQ(reg("gfx90a", 4), HardwareRegister::HardwareId);
+  EXPECT_EQ(reg("gfx1010", 4), HardwareRegister::None);
+  EXPECT_EQ(reg("gfx1010", 29), HardwareRegister::None);
+  EXPECT_EQ(reg("gfx1030", 29), HardwareRegister::ShaderCycles);
+  EXPECT_EQ(reg("gfx1100", 21), HardwareRegister::FlatScratchHi);
+  EXPECT_EQ(reg("gfx1201", 4), HardwareRegister::StatePrivate);
+  EXPECT_EQ(reg("gfx1201", 3), HardwareRegister::None);
+  EXPECT_EQ(reg("gfx1201", 30), HardwareRegister::ShaderCyclesHi);
+}
+
+TEST(Target, TheVirtualGpuExecutesMost) {
+  for (const char *name : {"gfx900", "gfx906", "gfx908", "gfx90a", "gfx942"}) {
+    EXPECT_THAT(virtualTargets(), Contains(name));
+    ASSERT_TRUE(findVirtualTarget(name));
+    EXPECT_EQ((*findVirtualTarget(name))->name, name);
+  }
+  const std::string known = fmt::format("known: {}", fmt::join(virtualTargets(), ", "));
+  EXPECT_EQ(findVirtualTarget("gfx77").error().message(), "unknown GPU 'gfx77'; " + known);
+  EXPECT_EQ(findVirtualTarget("gfx803").error().message(), "the virtual GPU does not execute code of gfx803; " + known);
 }
 
 } // namespace

@@ -49,17 +49,18 @@ TEST(KernelDescriptor, InitialSgprsInOrder) {
   rsrc2::workgroupIds.set(d.rsrc2, 7);
   rsrc2::workgroupInfo.set(d.rsrc2, 1);
   rsrc2::privateSegment.set(d.rsrc2, 1);
-  const InitialSgprs sgprs = d.initialSgprs(false);
+  const InitialSgprs sgprs = d.initialSgprs(row("gfx900"));
   const SgprRange expected[] = {{0, 4},  {4, 2},  {6, 2},  {8, 2},  {10, 2}, {12, 2}, {14, 1},
                                 {15, 5}, {20, 1}, {21, 1}, {22, 1}, {23, 1}, {24, 1}};
   EXPECT_THAT(sgprs.ranges, testing::ElementsAreArray(expected));
   EXPECT_EQ(sgprs.user, 20u);
   EXPECT_EQ(sgprs.total, 25u);
-  EXPECT_FALSE(d.initialSgprs(true)[InitialSgpr::PrivateSegmentWaveOffset]);
+  EXPECT_FALSE(d.initialSgprs(row("gfx942"))[InitialSgpr::PrivateSegmentWaveOffset]);
+  EXPECT_EQ(d.initialSgprs(row("gfx1201")).total, 21u) << "workgroup ids are elsewhere";
   // A length that exceeds the user SGPRs does not push the system SGPRs away.
   properties::preloadLength.set(d.kernargPreload, 127);
-  EXPECT_EQ(d.initialSgprs(false)[InitialSgpr::PreloadedKernargs], (SgprRange{15, 5}));
-  EXPECT_EQ(d.initialSgprs(false)[InitialSgpr::WorkgroupIdX], (SgprRange{20, 1}));
+  EXPECT_EQ(d.initialSgprs(row("gfx900"))[InitialSgpr::PreloadedKernargs], (SgprRange{15, 5}));
+  EXPECT_EQ(d.initialSgprs(row("gfx900"))[InitialSgpr::WorkgroupIdX], (SgprRange{20, 1}));
 }
 
 TEST(KernelDescriptor, RegisterCountsByGeneration) {

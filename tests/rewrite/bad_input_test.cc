@@ -36,9 +36,10 @@ TEST_F(BadInputTest, Hooks) {
   EXPECT_THAT(refusal(insertion),
               AllOf(HasSubstr("hook nobody, before " + place(nop_)), HasSubstr("has no hook nobody")));
   insertion.module = must(hook::HookModule::load(fileBytes(BAD_HOOKS), "bad.bc"));
-  insertion.hook = "stack";
+  insertion.hook = "largeFrame";
   insertion.arguments = {Argument::constant(1)};
-  EXPECT_THAT(refusal(insertion), AllOf(HasSubstr("hook stack, before " + place(nop_)), HasSubstr("needs a stack of")));
+  EXPECT_THAT(refusal(insertion),
+              AllOf(HasSubstr("hook largeFrame, before " + place(nop_)), HasSubstr("bytes of local variables")));
   insertion.hook = "writesScalar";
   insertion.arguments = {};
   EXPECT_THAT(refusal(insertion), HasSubstr("hook writesScalar, before " + place(nop_)));

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Usage: bisect_hooks.py BUILD [--mode M] [--form F] [--position P] [--every N] [--phase N] [--strict] [--gpu NAMES]
-                 [--dump FOLDER] -- APP [ARG ...]
+"""Usage: bisect_hooks.py BUILD [--mode M] [--form F] [--position P] [--every N] [--phase N] [--gpu NAMES]
+                 [--machine normal|waits|strict] [--dump FOLDER] -- APP [ARG ...]
 
 Which hooks make a program fail: looks for one kernel, and for a range of places in it that is as short as halving can make it.
 Prints the variables for LUTHIER_SWAP_* that show the failure, and the end of what the program prints then. With --dump, the
@@ -13,17 +13,20 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from programs import MACHINES
+
 parser = argparse.ArgumentParser(usage=__doc__, add_help=False)
 parser.add_argument("build")
 for name, default in dict(mode="hostile", form="lane", position="before", every="1", phase="0", gpu="gfx90a", dump="").items():
     parser.add_argument("--" + name, default=default)
-parser.add_argument("--strict", action="store_true")
+parser.add_argument("--machine", default="normal", choices=MACHINES)
 parser.add_argument("app", nargs="+")
 options = parser.parse_args()
 build = os.path.abspath(options.build)
 report = tempfile.mktemp(suffix=".json")
 fixed = {"HSA_TOOLS_LIB": f"{build}/tests/tools/libswap.so", "LUTHIER_SWAP_HOOKS": f"{build}/tests/rewrite/harness_hooks.bc",
-         "LUTHIER_SWAP_MODE": options.mode, "LUTHIER_SWAP_FORM": options.form, "LUTHIER_SWAP_POSITION": options.position,
+         "LUTHIER_SWAP_MODE": options.mode, "LUTHIER_SWAP_KIND": options.form, "LUTHIER_SWAP_POSITION": options.position,
          "LUTHIER_SWAP_EVERY": options.every, "LUTHIER_SWAP_PHASE": options.phase}
 
 
@@ -31,7 +34,7 @@ def run(kernel="", first=0, last=2**63, more={}):
     environment = {**os.environ, **fixed, "LUTHIER_SWAP_REPORT": report, "LUTHIER_SWAP_KERNEL": kernel,
                    "LUTHIER_SWAP_FIRST": str(first), "LUTHIER_SWAP_LAST": str(last), **more}
     done = subprocess.run([f"{build}/bin/luthier", "run", "--gpu", options.gpu,
-                           *(["--strict-waits"] if options.strict else []), "--", *options.app],
+                           *MACHINES[options.machine], "--", *options.app],
                           capture_output=True, text=True, env=environment, timeout=600)
     with open(report) as file:
         kernels = {kernel["name"]: kernel for one in json.load(file)["objects"] for kernel in one.get("kernels", [])}

@@ -19,6 +19,11 @@ kernel \name
     .set n, n + 1
   .endr
   .endif
+  .set n, 4
+  .rept 4
+    s_mul_i32 s[n], s2, n + 3
+    .set n, n + 1
+  .endr
   .set n, 12
   .rept 90
     s_mul_i32 s[n], s2, n + 3
@@ -47,6 +52,11 @@ kernel \name
     .set n, n + 1
   .endr
   .endif
+  .set n, 4
+  .rept 4
+    s_lshl1_add_u32 s3, s3, s[n]
+    .set n, n + 1
+  .endr
   .set n, 12
   .rept 90
     s_lshl1_add_u32 s3, s3, s[n]
@@ -70,6 +80,11 @@ descriptor full, vgprs=512, accum=256, sgprs=102
 // All scalar registers, but few vector ones.
 kernel sgprsOnly
   begin
+  .set n, 4
+  .rept 4
+    s_mul_i32 s[n], s2, n + 3
+    .set n, n + 1
+  .endr
   .set n, 12
   .rept 90
     s_mul_i32 s[n], s2, n + 3
@@ -78,6 +93,11 @@ kernel sgprsOnly
   s_nop 0
   s_mov_b32 s3, 0
   s_nop 0
+  .set n, 4
+  .rept 4
+    s_lshl1_add_u32 s3, s3, s[n]
+    .set n, n + 1
+  .endr
   .set n, 12
   .rept 90
     s_lshl1_add_u32 s3, s3, s[n]

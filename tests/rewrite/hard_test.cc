@@ -149,6 +149,7 @@ TEST_F(HardTest, NothingIsFree) {
 
 TEST_F(HardTest, GrowsBeyondReach) {
   Subject subject(HARD_KERNELS);
+  subject.rewriter->setForm(HookForm::Inline);
   const std::vector<Insertion> insertions = every(subject, "far", "countLane");
   const Rewrite rewrite = subject.rewrite("far", insertions);
   EXPECT_GT(rewrite.variant.code.size(), 2u * 128 * 1024);
@@ -193,7 +194,8 @@ TEST_F(HardTest, FunctionsThatNeverReturn) {
 TEST_F(HardTest, NothingFollows) {
   Subject subject(CALL_KERNELS);
   const Rewrite rewrite = subject.rewrite("endsInCall", every(subject, "endsInCall", "countWave"));
-  ASSERT_EQ(rewrite.variant.functions.size(), 2u); // the copy of the function that it calls comes next
+  ASSERT_EQ(rewrite.variant.functions.size(),
+            2u + rewrite.sharedHooks); // the copy of the function that it calls comes next
   const Outcome outcome = machine_.run(must(emitMerged(subject.file.object, {&rewrite.variant, 1})), "endsInCall");
   EXPECT_EQ(outcome.error, "");
   for (uint32_t lane = 0; lane < 64; ++lane)

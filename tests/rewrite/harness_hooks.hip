@@ -64,3 +64,47 @@ INLINE void hostile(uint32_t site, uint64_t exec, uint32_t lane) {
 
 LUTHIER_HOOK(lane) void hostileLane(uint32_t site, uint64_t exec) { hostile(site, exec, luthier::laneId()); }
 LUTHIER_HOOK(wave) void hostileWave(uint32_t site, uint64_t exec) { hostile(site, exec, static_cast<uint32_t>(exec)); }
+
+// The same, with state of its own: registers that live as long as the wave, and LDS.
+LUTHIER_PER_LANE uint32_t luthierHarnessLane[3];
+LUTHIER_PER_WAVE uint32_t luthierHarnessWave[3];
+LUTHIER_LDS uint32_t luthierHarnessLds[128];
+
+INLINE uint32_t update(uint32_t (&state)[3], uint32_t site, uint32_t lane) {
+  luthier::atomicAdd(luthierHarnessLds[(site + lane) & 127], state[0]);
+  state[0] += luthierHarnessLds[lane & 127] + site;
+  luthierHarnessLds[(lane ^ site) & 127] = state[1];
+  state[1] ^= state[2] + lane;
+  state[2] = state[0] * 5 + 1;
+  return state[1];
+}
+LUTHIER_HOOK(lane) void statefulLane(uint32_t site, uint64_t exec) {
+  hostile(site, exec, update(luthierHarnessLane, site, luthier::laneId()));
+}
+LUTHIER_HOOK(wave) void statefulWave(uint32_t site, uint64_t exec) {
+  hostile(site, exec, update(luthierHarnessWave, site, static_cast<uint32_t>(exec)));
+}
+
+// Every second wave, for hooks that run in some visits only.
+LUTHIER_DEVICE uint32_t luthierHarnessWaves;
+LUTHIER_PER_WAVE uint32_t luthierHarnessChosen;
+LUTHIER_HOOK(wave) void chooseWave() { luthierHarnessChosen = luthier::atomicAdd(luthierHarnessWaves, 1) % 2; }
+
+// Memory of the hook's own, all of it garbage, with calls through a pointer and a function that calls itself.
+
+__device__ uint32_t first(uint32_t *garbage, uint32_t n) { return garbage[n & 31] + n; }
+__device__ uint32_t second(uint32_t *garbage, uint32_t n) { return garbage[n * 5 & 31]-- ^ n; }
+LUTHIER_DEVICE uint32_t (*luthierHarnessCalls[2])(uint32_t *, uint32_t) = {first, second};
+LUTHIER_RECURSION(3) __device__ uint32_t walk(uint32_t *garbage, uint32_t n) {
+  return n ? walk(garbage, n - 1) + garbage[n] : luthierHarnessCalls[garbage[0] & 1](garbage, n);
+}
+INLINE void frame(uint32_t site, uint32_t lane) {
+  uint32_t garbage[32];
+  touch(lane);
+#pragma nounroll
+  for (uint32_t n = 0; n < 32; ++n)
+    garbage[n] = lane * 0x01010101 + n;
+  luthier::atomicExchange(luthierHarnessSink, walk(garbage, site & 1) + garbage[lane & 31]);
+}
+LUTHIER_HOOK(lane) void frameLane(uint32_t site, uint64_t exec) { frame(site, luthier::laneId()); }
+LUTHIER_HOOK(wave) void frameWave(uint32_t site, uint64_t exec) { frame(site, static_cast<uint32_t>(exec)); }

@@ -2,9 +2,10 @@
 // the harness (harness_hooks.bc) and prints a line per kernel and way: resources, inserted instructions, hashes of code
 // and descriptor.
 //
-// The output of two builds of the rewriter says which kernels a change touches. Hooks are at every EVERY-th place (7);
-// rejected sites are listed with their reasons.
+// LUTHIER_HOOK_FORM says whether hooks are copied or called. The output of two builds of the rewriter says which
+// kernels a change touches. Hooks are at every EVERY-th place (7); rejected sites are listed with their reasons.
 #include "object/container.h"
+#include "support/variables.h"
 #include "swap_object.h"
 
 #include <fmt/core.h>
@@ -32,6 +33,7 @@ constexpr Way kWays[] = {
 
 Result<void> run(const char *path, std::string_view target, const char *hooks, uint64_t every) {
   const object::Container container = LUTHIER_TRY(object::Container::open(path));
+  const auto form = static_cast<rewrite::HookForm>(LUTHIER_TRY(env::choice(env::kHookForm, 0)));
   unsigned objects = 0;
   for (const object::Image &image : LUTHIER_TRY(container.images())) {
     const auto object = image.codeObject();
@@ -39,8 +41,13 @@ Result<void> run(const char *path, std::string_view target, const char *hooks, u
       continue;
     ++objects;
     for (const Way &way : kWays) {
-      const auto swapper = LUTHIER_TRY(Swapper::create(
-          {.mode = way.mode, .wave = way.wave, .after = way.after, .every = every, .kernel = {}, .hooks = hooks}));
+      const auto swapper = LUTHIER_TRY(Swapper::create({.mode = way.mode,
+                                                        .wave = way.wave,
+                                                        .after = way.after,
+                                                        .every = every,
+                                                        .kernel = {},
+                                                        .hooks = hooks,
+                                                        .form = form}));
       const auto swapped = LUTHIER_TRY(swapper->swap(*object));
       for (const nlohmann::json &kernel : swapped.account["kernels"]) {
         if (kernel.contains("error")) {

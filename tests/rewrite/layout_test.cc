@@ -158,5 +158,48 @@ TEST(LayoutTest, WhatCannotBe) {
   EXPECT_THAT(far.error().message(), testing::HasSubstr("0x4321"));
 }
 
+/// gfx1010 cannot branch by 0x3f dwords.
+TEST(LayoutTest, NoBranchHasAForbiddenDistance) {
+  constexpr uint32_t kForbidden = 0x3f;
+  std::mt19937 random(1);
+  constexpr unsigned kItems = 3000;
+  Layout layout;
+  std::vector<Layout::Label> labels, branches;
+  for (unsigned n = 0; n < kItems; ++n)
+    labels.push_back(layout.newLabel());
+  std::vector<Layout::Label> targets;
+  for (uint32_t n = 0; n < kItems; ++n) {
+    layout.bind(labels[n]);
+    layout.add(bytesOf(n), CodeRange::Kind::Original, 4 * n);
+    if (n % 5 == 0 && n + 80 < kItems) { // about so far
+      targets.push_back(labels[n + 45 + random() % 20]);
+      branches.push_back(layout.newLabel());
+      layout.bind(branches.back());
+      layout.addBranch(bytesOf(kConditional), targets.back(), CodeRange::Kind::Glue, 4 * n, n);
+    }
+  }
+  const auto distances = [&](const Layout::Result &laid) {
+    unsigned forbidden = 0;
+    for (size_t n = 0; n < branches.size(); ++n) {
+      const uint64_t at = laid.labels[branches[n]];
+      EXPECT_EQ(targetOf(wordAt(laid, at), at), laid.labels[targets[n]]);
+      forbidden += (wordAt(laid, at) & 0xffff) == kForbidden;
+    }
+    return forbidden;
+  };
+  Layout copy = layout;
+  EXPECT_GT(distances(must(copy.finish(kBranch))), 5u);
+  const Layout::Result laid = must(layout.finish(kBranch, Layout::kReach, kForbidden));
+  EXPECT_EQ(distances(laid), 0u);
+  uint64_t end = 0;
+  for (const CodeRange &range : laid.ranges) {
+    EXPECT_EQ(range.offset, end);
+    end = range.offset + range.size;
+    for (uint64_t at = range.offset; range.kind == CodeRange::Kind::Island && at < end; at += 4)
+      EXPECT_EQ(wordAt(laid, at), 0xbf800000u);
+  }
+  EXPECT_EQ(end, laid.code.size());
+}
+
 } // namespace
 } // namespace luthier::rewrite::test

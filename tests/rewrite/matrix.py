@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Usage: matrix.py BUILD [--programs REGEX] [--modes REGEX] [--every N] [--phase N] [--jobs N] [--timeout SECONDS]
+       [--hook-form auto|inline|shared]
 
 The transparency tests (transparency.py) for all samples and rocRAND programs of a build, in all modes, forms and
-positions, normal and strict: a line each, then how many of them failed. By default at every instruction.
+positions, on all machines (normal, waits, strict): a line each, then how many of them failed. By default at every instruction.
 """
 import argparse
 import itertools
@@ -18,29 +19,30 @@ parser.add_argument("--programs", default=".")
 parser.add_argument("--modes", default=".")
 parser.add_argument("--every", default="1")
 parser.add_argument("--phase", default="0")
+parser.add_argument("--hook-form", default="inline")
 parser.add_argument("--jobs", type=int, default=2)
 parser.add_argument("--timeout", default="3600")
 options = parser.parse_args()
 build = os.path.abspath(options.build)
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(here))
-from programs import all_programs, gpus
+from programs import MACHINES, all_programs, gpus
 
 programs = [(name, gpus(app[0]), app) for name, app in all_programs(build)]
 modes = [("copy", "lane", "before"), ("identity", "lane", "before")]
-modes += itertools.product(("empty", "count", "hostile"), ("lane", "wave"), ("before", "after"))
-runs = [(program, mode, strict) for program in programs for mode in modes for strict in (False, True)
+modes += itertools.product(("empty", "count", "hostile", "stateful", "frame", "sampled"), ("lane", "wave"), ("before", "after"))
+runs = [(program, mode, machine) for program in programs for mode in modes for machine in MACHINES
         if re.search(options.programs, program[0])
-        and re.search(options.modes, ".".join(mode) + (".strict" if strict else ".normal"))]
+        and re.search(options.modes, ".".join((*mode, machine)))]
 
 
 def run(one):
-    (name, gpu, app), (mode, form, position), strict = one
+    (name, gpu, app), (mode, form, position), machine = one
     done = subprocess.run(
         [f"{here}/transparency.py", "--luthier", f"{build}/bin/luthier", "--swap", f"{build}/tests/tools/libswap.so",
          "--hooks", f"{build}/tests/rewrite/harness_hooks.bc", "--gpu", gpu, "--mode", mode, "--form", form,
          "--position", position, "--every", options.every, "--phase", options.phase, "--timeout", options.timeout,
-         *(["--strict"] if strict else []), "--", *app], capture_output=True, text=True)
+         "--hook-form", options.hook_form, "--machine", machine, "--", *app], capture_output=True, text=True)
     lines = done.stdout.rstrip().splitlines()
     result = {0: "ok", 77: "skipped"}.get(done.returncode, "FAILED")
     print(f"{result:8}{name}: {lines[-1] if lines else ''}", flush=True)

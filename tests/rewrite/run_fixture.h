@@ -7,6 +7,7 @@
 #include "emit_fixture.h"
 #include "luthier/vgpu.h"
 #include "rewrite/rewriter.h"
+#include "support/variables.h"
 
 #include <chrono>
 #include <cstring>
@@ -21,6 +22,7 @@ struct RunOptions {
   Size3 grid = {64}, workgroup = {64};
   bool strict = false;
   bool count = false;
+  uint32_t dynamicLds = 0;
   std::optional<uint64_t> resources = {};        ///< a seed: on the physical machine (--strict-resources)
   std::optional<vgpu::Arguments> arguments = {}; ///< instead of the two pointers
 };
@@ -67,6 +69,7 @@ public:
     }
     vgpu::LaunchOptions launch{.grid = options.grid, .workgroup = options.workgroup};
     launch.strictWaits = options.strict;
+    launch.dynamicLds = options.dynamicLds;
     launch.strictResources = options.resources;
     launch.count = options.count;
     const vgpu::RunningLaunch running = must(gpu_->launch(*found, launch, options.arguments.value_or(arguments())));
@@ -95,6 +98,7 @@ public:
   vgpu::Arguments arguments() const { return vgpu::Arguments(out_, in_); }
   vgpu::VirtualGpu &gpu() { return *gpu_; }
   uint64_t outAddress() const { return reinterpret_cast<uint64_t>(out_); }
+  uint64_t inAddress() const { return reinterpret_cast<uint64_t>(in_); }
 
 private:
   std::unique_ptr<vgpu::VirtualGpu> gpu_;
@@ -110,6 +114,11 @@ template <class T> T valueOf(const Outcome &outcome, std::string_view variable) 
   return value;
 }
 
+/// Inline, unless the environment says otherwise: CTest runs suites a second time with all hooks shared.
+inline HookForm defaultForm() {
+  return static_cast<HookForm>(must(env::choice(env::kHookForm, static_cast<size_t>(HookForm::Inline))));
+}
+
 /// A code object, and what is needed to rewrite its kernels.
 class Subject {
 public:
@@ -117,7 +126,9 @@ public:
       : Subject(fileBytes(path), path, hooks) {}
   Subject(std::vector<std::byte> bytes, const std::string &origin, const std::string &hooks)
       : file(std::move(bytes), origin), module(must(hook::HookModule::load(fileBytes(hooks), hooks))),
-        rewriter(must(Rewriter::create(file.object, compiler, LaunchBlocks::Variables))) {}
+        rewriter(must(Rewriter::create(file.object, compiler, LaunchBlocks::Variables))) {
+    rewriter->setForm(defaultForm());
+  }
 
   File file;
   hook::FragmentCompiler compiler;

@@ -14,6 +14,13 @@ LUTHIER_DEVICE uint64_t total;
 LUTHIER_PER_LAUNCH uint64_t launchTotal;
 LUTHIER_PER_WAVE uint32_t seen;
 LUTHIER_PER_WAVE uint64_t seenWide;
+LUTHIER_PER_WAVE uint32_t chosen;
+
+LUTHIER_PER_LANE uint32_t laneSeen;
+LUTHIER_PER_LANE uint64_t laneSeenWide;
+LUTHIER_LDS uint32_t ldsBins[16];
+LUTHIER_LDS uint64_t ldsWide;
+LUTHIER_PER_WORKGROUP uint32_t groupTotal;
 
 #define INLINE __attribute__((device, always_inline)) static inline
 
@@ -33,6 +40,11 @@ LUTHIER_HOOK(lane) void readV2(uint32_t what) { record(what, luthier::laneId(), 
 LUTHIER_HOOK(lane) void readA0(uint32_t what) { record(what, luthier::laneId(), luthier::readAccVgpr<0>()); }
 LUTHIER_HOOK(wave) void readS20(uint32_t what) { record(what, kWholeWave, luthier::readSgpr<20>()); }
 LUTHIER_HOOK(wave) void readExec(uint32_t what) { record(what, kWholeWave, luthier::exec()); }
+
+LUTHIER_HOOK(lane) void ballotOdd(uint32_t what) {
+  record(what, luthier::laneId(), luthier::ballot(luthier::laneId() & 1));
+}
+LUTHIER_HOOK(lane) void laneExec(uint32_t what) { record(what, luthier::laneId(), luthier::exec()); }
 
 // Changes.
 LUTHIER_HOOK(lane) uint32_t addSeven(uint32_t x) { return x + 7; }
@@ -63,9 +75,44 @@ LUTHIER_HOOK(wave) void flush() {
   luthier::atomicAdd(total, seen + seenWide);
   luthier::atomicAdd(launchTotal, seen);
 }
+LUTHIER_HOOK(lane) void countLanes(uint32_t n) {
+  laneSeen += n;
+  laneSeenWide += uint64_t{n} << 31;
+}
+LUTHIER_HOOK(lane) void flushLanes() {
+  luthier::atomicAdd(total, laneSeenWide);
+  luthier::atomicAdd(launchTotal, laneSeen);
+}
+LUTHIER_HOOK(lane) void countLds() {
+  luthier::atomicAdd(ldsBins[luthier::laneId() & 15], 1);
+  luthier::atomicAdd(ldsWide, uint64_t{1} << 31);
+}
+LUTHIER_HOOK(wave) void flushLds() {
+#pragma nounroll
+  for (uint32_t n = 0; n < 16; ++n)
+    luthier::atomicAdd(launchTotal, luthier::atomicExchange(ldsBins[n], 0));
+  luthier::atomicAdd(total, luthier::atomicExchange(ldsWide, 0));
+}
+LUTHIER_HOOK(lane) void countGroup() { luthier::atomicAdd(groupTotal, 1); }
 LUTHIER_HOOK(lane) void countLane() { luthier::atomicAdd(total, 1); }
 LUTHIER_HOOK(wave) void countWave() { luthier::atomicAdd(total, 1); }
 LUTHIER_HOOK(wave) void countLaunch() { luthier::atomicAdd(launchTotal, 1); }
+LUTHIER_HOOK(wave) void choose(uint32_t group) { chosen = group % 3 == 0; }
+
+// What decides whether others run.
+LUTHIER_HOOK(lane) bool everyFourth(uint32_t x) { return x % 16 == 0; }
+LUTHIER_HOOK(lane) bool inMask(uint64_t mask) { return mask >> luthier::laneId() & 1; }
+LUTHIER_HOOK(lane) bool oddLane() { return luthier::laneId() & 1; }
+LUTHIER_HOOK(wave) bool isTwo(uint32_t x) { return x == 2; }
+
+// A structure that is indexed, so that it is in memory.
+struct Weights {
+  uint32_t first;
+  uint16_t of[9];
+};
+LUTHIER_HOOK(lane) void weigh(uint32_t what, uint32_t x, Weights weights) {
+  record(what, luthier::laneId(), weights.first + weights.of[x % 9]);
+}
 
 // Values of the launch.
 LUTHIER_HOOK(wave) void launchWave(uint32_t what) {

@@ -187,6 +187,22 @@ kernel loops
   s_endpgm
 descriptor loops
 
+// Twenty places where SCC is free, and twenty where it is in use.
+kernel straight
+  begin
+  .rept 20
+    s_nop 0
+  .endr
+  s_cmp_lg_u32 s2, 3
+  .rept 20
+    s_nop 0
+  .endr
+  s_cselect_b32 s3, 5, 6
+  v_mov_b32_e32 v2, s3
+  global_store_dword v1, v2, s[8:9]
+  s_endpgm
+descriptor straight
+
 // Registers chosen by an index, in a region that goes over several blocks.
 kernel indexed
   begin

@@ -4,6 +4,7 @@
 #include "object/mapped_file.h"
 #include "rewrite/emit.h"
 #include "support/env.h"
+#include "support/variables.h"
 
 #include <array>
 #include <chrono>
@@ -18,6 +19,7 @@ nlohmann::json jsonOf(const Resources &resources) {
           {"vgprs", resources.vgprs},
           {"acc_vgprs", resources.accVgprs},
           {"scratch", resources.scratch},
+          {"lds", resources.lds},
           {"kernarg", resources.kernarg},
           {"code_bytes", resources.codeBytes},
           {"waves_per_simd", resources.wavesPerSimd}};
@@ -65,9 +67,10 @@ bool hasAfter(const Instr &instr) { return instr.is(Property::Call) || !instr.is
 
 Result<SwapOptions> SwapOptions::fromEnvironment() {
   SwapOptions options;
-  options.mode = static_cast<SwapMode>(
-      LUTHIER_TRY(env::choice("LUTHIER_SWAP_MODE", {"end", "copy", "identity", "empty", "count", "hostile"}, 1)));
-  options.wave = LUTHIER_TRY(env::choice("LUTHIER_SWAP_FORM", {"lane", "wave"}, 0)) == 1;
+  options.mode = static_cast<SwapMode>(LUTHIER_TRY(
+      env::choice("LUTHIER_SWAP_MODE",
+                  {"end", "copy", "identity", "empty", "count", "hostile", "stateful", "frame", "sampled"}, 1)));
+  options.wave = LUTHIER_TRY(env::choice("LUTHIER_SWAP_KIND", {"lane", "wave"}, 0)) == 1;
   options.after = LUTHIER_TRY(env::choice("LUTHIER_SWAP_POSITION", {"before", "after"}, 0)) == 1;
   options.every = LUTHIER_TRY(env::number("LUTHIER_SWAP_EVERY", 1, 1));
   options.phase = LUTHIER_TRY(env::number("LUTHIER_SWAP_PHASE", 0));
@@ -75,6 +78,7 @@ Result<SwapOptions> SwapOptions::fromEnvironment() {
   options.last = LUTHIER_TRY(env::number("LUTHIER_SWAP_LAST", UINT64_MAX));
   options.kernel = env::text("LUTHIER_SWAP_KERNEL").value_or("");
   options.hooks = env::text("LUTHIER_SWAP_HOOKS").value_or("");
+  options.form = static_cast<HookForm>(LUTHIER_TRY(env::choice(env::kHookForm, 0)));
   if (options.usesHooks() && options.hooks.empty())
     return makeError("LUTHIER_SWAP_HOOKS names no bitcode");
   return options;
@@ -114,7 +118,15 @@ struct Swapper::Impl {
         insertion.module = module;
         insertion.hook = hook->name;
         insertion.arguments = arguments(number);
+        if (options.mode == SwapMode::Sampled)
+          insertion.sampling = {.every = 3, .counter = 0, .when = "luthierHarnessChosen"};
       }
+    }
+    if (options.mode == SwapMode::Sampled && !list.empty()) {
+      Insertion &insertion = list.emplace_back();
+      insertion.position = Position::KernelEntry;
+      insertion.module = module;
+      insertion.hook = "chooseWave";
     }
     return list;
   }
@@ -131,7 +143,8 @@ Result<std::unique_ptr<Swapper>> Swapper::create(SwapOptions options) {
   const object::MappedFile file = LUTHIER_TRY(object::MappedFile::open(o.hooks));
   Impl &impl = *swapper->impl_;
   impl.module = LUTHIER_TRY(hook::HookModule::load(file.bytes(), o.hooks));
-  const std::string_view name = o.mode == SwapMode::Empty ? "empty" : o.mode == SwapMode::Count ? "count" : "hostile";
+  constexpr std::string_view kNames[] = {"empty", "count", "hostile", "stateful", "frame", "hostile"};
+  const std::string_view name = kNames[static_cast<size_t>(o.mode) - static_cast<size_t>(SwapMode::Empty)];
   const std::string full = fmt::format("{}{}", name, o.wave ? "Wave" : "Lane");
   impl.hook = impl.module->findHook(full);
   if (!impl.hook)
@@ -147,8 +160,10 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
   const object::Metadata metadata = LUTHIER_TRY(object.metadata());
   std::unique_ptr<Rewriter> rewriter;
   const bool usesRewriter = options_.mode >= SwapMode::Identity;
-  if (usesRewriter)
+  if (usesRewriter) {
     rewriter = LUTHIER_TRY(Rewriter::create(object, impl_->compiler, LaunchBlocks::Variables));
+    rewriter->setForm(options_.form);
+  }
 
   for (const object::Symbol &kernel : object.kernels()) {
     nlohmann::json account{{"name", kernel.name}};
@@ -164,11 +179,12 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
       auto insertions = impl_->insertions(*rewriter, kernel, options_);
       auto rewritten = insertions ? rewriter->rewrite(kernel, *insertions) : Result<Rewrite>(insertions.error());
       if (rewritten) {
-        uint64_t placed = 0, saved = 0, waits = 0;
+        uint64_t placed = 0, saved = 0, waits = 0, calls = 0;
         std::map<std::string, uint64_t> rejected;
         for (const SiteAccount &site : rewritten->sites) {
           placed += site.placed;
           saved += site.saved;
+          calls += site.calls;
           waits += site.waits;
           if (!site.placed)
             ++rejected[site.reason];
@@ -179,6 +195,7 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
                         {"rejected", rejected},
                         {"saved", saved},
                         {"waits", waits},
+                        {"calls", calls},
                         {"before", jsonOf(variant.before)},
                         {"after", jsonOf(variant.after)},
                         {"instructions", rewritten->originalInstructions},
@@ -186,8 +203,9 @@ Result<Swapped> Swapper::swap(const object::CodeObject &object) {
                         {"code_hash", codeHash(variant)},
                         {"descriptor_hash", descriptorHash(variant)},
                         {"open_calls", rewritten->openCalls}});
-        if (variant.after.scratch > variant.before.scratch)
-          result.moreScratch.emplace_back(kernel.descriptor, variant.after.scratch - variant.before.scratch);
+        if (variant.after.scratch > variant.before.scratch || variant.after.lds > variant.before.lds)
+          result.more.emplace_back(kernel.descriptor, MoreMemory{variant.after.scratch - variant.before.scratch,
+                                                                 variant.after.lds - variant.before.lds});
         variants.push_back(std::move(rewritten->variant));
       } else {
         failed(rewritten.error());

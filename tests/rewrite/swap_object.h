@@ -19,6 +19,9 @@ enum class SwapMode {
   Empty,    ///< a hook that does nothing, at every instruction
   Count,    ///< one that counts
   Hostile,  ///< one that takes registers, clobbers, loops and diverges (harness_hooks.hip)
+  Stateful, ///< the same with variables per lane or per wave, and LDS
+  Frame,    ///< one with local variables in memory, calls through pointers and recursion
+  Sampled,  ///< the hostile one in every third visit, in every second wave that starts
 };
 
 struct SwapOptions {
@@ -30,16 +33,21 @@ struct SwapOptions {
   uint64_t first = 0, last = UINT64_MAX; ///< and only those with numbers from `first` to `last`
   std::string kernel;                    ///< and only in kernels whose name contains this
   std::string hooks;                     ///< the bitcode of harness_hooks.hip
+  HookForm form = HookForm::Auto;
 
   static Result<SwapOptions> fromEnvironment();
   bool usesHooks() const { return mode >= SwapMode::Empty; }
 };
 
+/// Bytes that a kernel needs beyond what it needed: scratch per lane, LDS per workgroup.
+struct MoreMemory {
+  uint32_t scratch = 0, lds = 0;
+};
+
 struct Swapped {
   std::vector<std::byte> file;
   nlohmann::json account;
-  /// Bytes of scratch per lane that kernels need beyond what they needed, by descriptor address.
-  std::vector<std::pair<uint64_t, uint32_t>> moreScratch;
+  std::vector<std::pair<uint64_t, MoreMemory>> more; ///< by descriptor address
 };
 
 class Swapper {

@@ -72,14 +72,16 @@ public:
             })
         .keep();
     interceptor.events().codeLoaded.subscribe([this](const hsa::SharedCode &code) { noteLoaded(*code); }).keep();
-    // HIP takes the size of scratch from the note of the original, which it reads itself.
+    // HIP takes sizes from the note of the original, which it reads itself.
     interceptor.packets()
         .subscribe([this](hsa::PacketBatch &batch) {
           for (hsa::PacketBatch::Entry &entry : batch.entries)
             if (auto *dispatch = entry.packet.kernelDispatch())
-              if (const uint32_t more = moreScratch(dispatch->kernel_object)) {
-                log::debug("{} more bytes of scratch than {}", more, dispatch->private_segment_size);
-                dispatch->private_segment_size += more;
+              if (const MoreMemory more = moreMemory(dispatch->kernel_object); more.scratch || more.lds) {
+                log::debug("{} more bytes of scratch than {}, {} more of LDS than {}", more.scratch,
+                           dispatch->private_segment_size, more.lds, dispatch->group_segment_size);
+                dispatch->private_segment_size += more.scratch;
+                dispatch->group_segment_size += more.lds;
               }
         })
         .keep();
@@ -129,8 +131,7 @@ private:
       account_["objects"].push_back({{"object", origin}, {"error", result.error().message()}});
     } else {
       file = std::move(result->file);
-      scratchByFile_[std::string(reinterpret_cast<const char *>(file.data()), file.size())] =
-          std::move(result->moreScratch);
+      moreByFile_[std::string(reinterpret_cast<const char *>(file.data()), file.size())] = std::move(result->more);
       if (!dump_.empty()) {
         std::ofstream out(fmt::format("{}/{}.co", dump_, files_.size()), std::ios::binary);
         out.write(reinterpret_cast<const char *>(file.data()), static_cast<std::streamsize>(file.size()));
@@ -165,24 +166,24 @@ private:
   void noteLoaded(const hsa::CapturedCode &code) {
     const auto bytes = code.storage();
     std::lock_guard lock(mutex_);
-    const auto it = scratchByFile_.find(std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
-    if (it == scratchByFile_.end())
+    const auto it = moreByFile_.find(std::string(reinterpret_cast<const char *>(bytes.data()), bytes.size()));
+    if (it == moreByFile_.end())
       return;
     for (const auto &[descriptor, more] : it->second)
-      scratch_[code.loadedAddress(descriptor)] = more;
+      more_[code.loadedAddress(descriptor)] = more;
     if (const auto &object = code.object())
       for (const char *name : {"luthierHarnessCount", "luthierHarnessLaunchCount"})
         if (const object::Symbol *counter = object->find(name))
           counters_.push_back({code.executable().handle, code.loadedAddress(counter->address)});
-    anyScratch_ = anyScratch_ || !it->second.empty();
+    anyMore_ = anyMore_ || !it->second.empty();
   }
 
-  uint32_t moreScratch(uint64_t kernelObject) {
-    if (!anyScratch_)
-      return 0;
+  MoreMemory moreMemory(uint64_t kernelObject) {
+    if (!anyMore_)
+      return {};
     std::lock_guard lock(mutex_);
-    const auto it = scratch_.find(kernelObject);
-    return it == scratch_.end() ? 0 : it->second;
+    const auto it = more_.find(kernelObject);
+    return it == more_.end() ? MoreMemory() : it->second;
   }
 
   /// After every object: the application may end in any way.
@@ -197,11 +198,11 @@ private:
 
   std::unique_ptr<Swapper> swapper_;
   std::string report_, dump_;
-  std::atomic<bool> anyScratch_ = false;
+  std::atomic<bool> anyMore_ = false;
   std::mutex mutex_;                            ///< guards what follows
   std::unordered_map<std::string, File> files_; ///< by the original's bytes; empty: it stays
-  std::unordered_map<std::string, std::vector<std::pair<uint64_t, uint32_t>>> scratchByFile_;
-  std::unordered_map<uint64_t, uint32_t> scratch_; ///< by kernel object
+  std::unordered_map<std::string, std::vector<std::pair<uint64_t, MoreMemory>>> moreByFile_;
+  std::unordered_map<uint64_t, MoreMemory> more_; ///< by kernel object
   std::vector<Counter> counters_;
   uint64_t counted_ = 0;
   nlohmann::json account_;

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <map>
 
+#include <unistd.h>
+
 namespace luthier::rewrite::test {
 
 struct Record {
@@ -109,7 +111,7 @@ private:
     const object::Symbol &kernel = subject_.file.kernel(kernel_);
     auto module = must(machine.gpu().load(subject_.file.bytes));
     const vgpu::Kernel &loaded = *module->kernel(kernel_);
-    const std::string trace = testing::TempDir() + "trace." + kernel_ + ".json";
+    const std::string trace = testing::TempDir() + "trace." + kernel_ + std::to_string(getpid()) + ".json";
     machine.fill();
     vgpu::LaunchOptions launch{.grid = {64}, .workgroup = {64}};
     std::remove(trace.c_str()); // of a run that was cut short

@@ -5,9 +5,12 @@ Runs APP on the virtual GPU as it is, and once more with all its kernels replace
 must end in the same way and print the same; every kernel must have been rewritten and every hook been placed.
 
   --luthier FILE --swap FILE --hooks FILE   the program, libswap.so, the harness's bitcode
-  --mode end|copy|identity|empty|count|hostile    --form lane|wave    --position before|after
+  --mode end|copy|identity|empty|count|hostile|stateful|frame|sampled    --form lane|wave    --position before|after
   --every N --phase N   a hook at every N-th place only
-  --strict              the virtual GPU checks waits (luthier run --strict-waits)
+  --hook-form auto|inline|shared  whether hooks are copied or called (inline); shared: most of them must be called
+  --machine normal|waits|strict   of the swapped run: waits checks waits (luthier run --strict-waits), strict also has only the hardware's
+                        registers and caches (--strict-resources --strict-l1); rewritten code must find no stale VCCZ there (stale dwords are the
+                        guest's own affair: a loop around a compare-and-swap may begin with one)
   --gpu NAMES           virtual GPUs (gfx90a)
   --timeout SECONDS     of the swapped run
   --exact               in mode count, before every instruction: the sum must be what the virtual GPU itself counted
@@ -24,6 +27,9 @@ import sys
 import tempfile
 import time
 
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from programs import MACHINES
+
 parser = argparse.ArgumentParser(add_help=False, usage=__doc__)
 for name in ("luthier", "swap", "hooks", "report"):
     parser.add_argument("--" + name, default="")
@@ -32,9 +38,10 @@ parser.add_argument("--form", default="lane")
 parser.add_argument("--position", default="before")
 parser.add_argument("--every", default="1")
 parser.add_argument("--phase", default="0")
+parser.add_argument("--hook-form", default="inline", choices=("auto", "inline", "shared"))
 parser.add_argument("--gpu", default="gfx90a")
 parser.add_argument("--timeout", type=float, default=3600)
-parser.add_argument("--strict", action="store_true")
+parser.add_argument("--machine", default="normal", choices=MACHINES)
 parser.add_argument("--exact", action="store_true")
 parser.add_argument("--differs", action="store_true")
 parser.add_argument("app", nargs="+")
@@ -60,10 +67,10 @@ if native[0] == 77:
 report = options.report or tempfile.mktemp(suffix=".json")
 swapped = run({
     "HSA_TOOLS_LIB": options.swap,
-    "LUTHIER_SWAP_MODE": options.mode, "LUTHIER_SWAP_FORM": options.form, "LUTHIER_SWAP_POSITION": options.position,
+    "LUTHIER_SWAP_MODE": options.mode, "LUTHIER_SWAP_KIND": options.form, "LUTHIER_SWAP_POSITION": options.position,
     "LUTHIER_SWAP_EVERY": options.every, "LUTHIER_SWAP_PHASE": options.phase, "LUTHIER_SWAP_HOOKS": options.hooks,
-    "LUTHIER_SWAP_REPORT": report,
-}, ["--strict-waits"] if options.strict else [], options.timeout)
+    "LUTHIER_SWAP_REPORT": report, "LUTHIER_HOOK_FORM": options.hook_form,
+}, MACHINES[options.machine], options.timeout)
 print(swapped[1] + swapped[2])
 try:
     with open(report) as file:
@@ -87,6 +94,12 @@ if options.differs:
 elif native[:2] != swapped[:2]:
     problems.append(f"natively it ended with {native[0]} and printed\n{native[1]}{native[2]}\n"
                     f"rewritten it ended with {swapped[0]}")
+if options.machine == "strict" and not options.differs:
+    summary = re.search(r"strict resources, seed 7: (\d+) waves.*VCCZ at (\d+) branches", swapped[2])
+    if not summary or int(summary[1]) == 0:
+        problems.append("nothing ran on the strict machine")
+    elif int(summary[2]):
+        problems.append(f"rewritten code goes by a stale VCCZ: {summary[0]}")
 if options.exact:
     with open(statistics) as file:
         # ROCr's own kernels are not loaded by the application.
@@ -97,8 +110,11 @@ if options.exact:
     if account.get("counted") != expected or not expected:
         problems.append("the counts differ")
 total = lambda key: sum(kernel.get(key, 0) for kernel in kernels)
-print(f"{options.mode} {options.form} {options.position} every {options.every}{' strict' if options.strict else ''}: "
-      f"{len(kernels)} kernels, {total('placed')} of {total('asked')} hooks placed, {total('saved')} registers saved, "
+called = f" ({total('calls')} called)" if total("calls") else ""
+if options.hook_form == "shared" and total("calls") * 2 < total("placed"):
+    problems.append(f"{total('calls')} of {total('placed')} hooks are called")
+print(f"{options.mode} {options.form} {options.position} every {options.every}{'' if options.machine == 'normal' else ' ' + options.machine}: "
+      f"{len(kernels)} kernels, {total('placed')} of {total('asked')} hooks placed{called}, {total('saved')} registers saved, "
       f"{total('instructions')} + {total('inserted')} instructions, rewritten in "
       f"{sum(one.get('seconds', 0) for one in objects):.2f} s, {native[3]:.1f} s natively, {swapped[3]:.1f} s rewritten")
 if problems:

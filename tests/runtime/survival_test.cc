@@ -341,6 +341,42 @@ TEST(Survival, WorkgroupsThatWaitForEachOther) {
                                         "wait for each other; with its hooks there is room for"));
 }
 
+// LDS of hooks is behind what a launch adds to the kernel's. A launch that leaves too little of it runs unmodified, and
+// so does one whose workgroups would not all be on the GPU any more.
+TEST(Survival, LdsOfHooks) {
+  constexpr const char *kLimits = TEST_TOOLS "/libgroup_limits.so";
+  const std::vector<std::string> program = {TEST_PROGRAMS "/dynamic_lds"};
+  const ToolRun plain = run({}, program), counted = run({.tools = {kLimits}}, program);
+  EXPECT_EQ(plain.outcome.exitCode, 0);
+  expectSame(counted, plain);
+  EXPECT_EQ(counted.account("reverse")["launches"], 2);
+  EXPECT_EQ(counted.account("reverse")["launches_instrumented"], 1);
+  const auto rows = counted.json()["tools"][0]["rows"];
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0]["lanes"], 3 * 256);
+  EXPECT_THAT(counted.errors, HasSubstr("with 60000 bytes of LDS run unmodified: its hooks want 40208 more, and a "
+                                        "workgroup has 65536"));
+  EXPECT_THAT(counted.json()["account"]["messages"].dump(),
+              HasSubstr("let a compute unit hold 1 workgroups instead of 8"));
+
+  const std::vector<std::string> meet = {TEST_PROGRAMS "/resident"};
+  const ToolRun alone = run({}, meet), waiting = run({.tools = {kLimits}}, meet);
+  expectSame(waiting, alone);
+  EXPECT_THAT(waiting.errors, HasSubstr("workgroups run unmodified: without hooks all are on the GPU at once"));
+}
+
+// Memory for the variables of all workgroups is bounded.
+TEST(Survival, VariablesOfManyWorkgroups) {
+  const std::vector<std::string> program = {TEST_PROGRAMS "/dynamic_lds"};
+  const ToolRun plain = run({}, program);
+  const ToolRun counted =
+      run({.tools = {TEST_TOOLS "/libgroup_limits.so"}, .options = "group_limits.memory=yes"}, program);
+  expectSame(counted, plain);
+  EXPECT_EQ(counted.account("reverse")["launches_instrumented"], 0);
+  EXPECT_THAT(counted.errors, HasSubstr("per-workgroup variables have 536870912 bytes for each of 3 workgroups; "
+                                        "1073741824 are possible for all"));
+}
+
 // Where the report cannot be written, the application still runs; the user is told at its start, and the report is on
 // stderr.
 TEST(Survival, NoPlaceForTheReport) {

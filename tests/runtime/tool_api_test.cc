@@ -87,5 +87,98 @@ TEST(ToolApi, LoadedCodeIsTold) {
     EXPECT_THAT(name, HasSubstr(" for gfx90a"));
 }
 
+/// Rows of the tool `places` for a kernel, launch by launch.
+std::vector<nlohmann::json> watched(const std::string &what, const std::string &kernel) {
+  const std::vector<std::string> program = {TEST_PROGRAMS "/places"};
+  static const ToolRun plain = run({}, program);
+  const ToolRun done = run({.tools = {TEST_TOOLS "/libplaces.so"}, .options = "places.what=" + what}, program);
+  EXPECT_EQ(done.outcome.exitCode, 0) << done.errors;
+  EXPECT_EQ(done.outcome.output, plain.outcome.output);
+  EXPECT_THAT(done.errors, testing::Not(HasSubstr("warning"))) << done.errors;
+  const auto report = done.json();
+  std::vector<nlohmann::json> rows;
+  for (const auto &row : report["tools"][0]["rows"])
+    if (row["kernel"].get<std::string>().starts_with(kernel))
+      rows.push_back(row);
+  std::ranges::sort(rows, {}, [](const auto &row) { return row["launch"].template get<uint64_t>(); });
+  return rows;
+}
+constexpr uint64_t kWaves = 6, kRounds[] = {1, 4, 10}; // of programs/places.hip
+
+TEST(ToolApi, SampledVisits) {
+  const auto rows = watched("sampled", "trips");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t n = 0; n < 3; ++n)
+    EXPECT_EQ(rows[n]["a"], kWaves * ((kRounds[n] + 2) / 3));
+}
+
+TEST(ToolApi, SampledWaves) {
+  const auto rows = watched("waves", "trips");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(rows[n]["b"], kWaves);
+    EXPECT_EQ(rows[n]["a"], (kWaves + 3) / 4 * kRounds[n]);
+  }
+}
+
+TEST(ToolApi, Loops) {
+  const auto rows = watched("loops", "trips");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(rows[n]["a"], kWaves);
+    EXPECT_EQ(rows[n]["b"], kWaves * (kRounds[n] - 1));
+    EXPECT_EQ(rows[n]["c"], kWaves);
+  }
+}
+
+TEST(ToolApi, CalleesOfPointers) {
+  const auto rows = watched("callees", "calls");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(rows[n]["a"], kWaves);
+    EXPECT_EQ(rows[n]["function"], n == 0 ? "addSeven(unsigned int)" : "threeTimes(unsigned int)");
+  }
+}
+
+/// `calls` stores lane + 7, and three times the lane.
+TEST(ToolApi, PredicatesOfLanes) {
+  const auto rows = watched("lanes", "calls");
+  ASSERT_EQ(rows.size(), 3u);
+  for (const auto &row : rows) {
+    EXPECT_EQ(row["a"], 64 * kWaves);
+    EXPECT_EQ(row["b"], 32 * kWaves);
+  }
+}
+
+TEST(ToolApi, StructuresAsArguments) {
+  const auto rows = watched("structures", "trips");
+  ASSERT_EQ(rows.size(), 3u);
+  for (size_t n = 0; n < 3; ++n) {
+    uint64_t inside = 0, rest = 0;
+    for (uint32_t lane = 0; lane < 64; ++lane) {
+      uint32_t value = lane;
+      for (uint32_t round = 0; round < kRounds[n]; ++round)
+        value = value * 5 + round;
+      inside += value >= 3 && value < 20;
+      rest += value % 5 + 1;
+    }
+    EXPECT_EQ(rows[n]["a"], 1000 * inside * kWaves);
+    EXPECT_EQ(rows[n]["b"], rest * kWaves);
+  }
+}
+
+/// Hooks of several tools at one point run in the order of the command line.
+TEST(ToolApi, ToolsTakeTheirTurns) {
+  const std::string add = TEST_TOOLS "/liborder_add.so", twice = TEST_TOOLS "/liborder_double.so";
+  const auto firstLine = [](const std::vector<std::string> &tools) {
+    const ToolRun done = run({.tools = tools}, {TEST_PROGRAMS "/places"});
+    EXPECT_EQ(done.outcome.exitCode, 0) << done.errors;
+    return done.outcome.output.substr(0, done.outcome.output.find('\n'));
+  };
+  EXPECT_EQ(firstLine({}), "trips 1: 0 15");
+  EXPECT_EQ(firstLine({add, twice}), "trips 1: 2 32");
+  EXPECT_EQ(firstLine({twice, add}), "trips 1: 1 31");
+}
+
 } // namespace
 } // namespace luthier::runtime::test

@@ -51,6 +51,7 @@ TEST_F(Settings, ThereAndBack) {
   said.lastIteration = 5;
   said.hookOutput = "/tmp/printed 1.txt";
   said.hostcallPackets = 4096;
+  said.hookForm = rewrite::HookForm::Shared;
   said.strict = true;
   ASSERT_TRUE(said.validate());
   for (const auto &[name, value] : said.toEnvironment())
@@ -67,6 +68,7 @@ TEST_F(Settings, ThereAndBack) {
   EXPECT_EQ(heard->lastIteration, said.lastIteration);
   EXPECT_EQ(heard->hookOutput, said.hookOutput);
   EXPECT_EQ(heard->hostcallPackets, said.hostcallPackets);
+  EXPECT_EQ(heard->hookForm, said.hookForm);
   EXPECT_EQ(heard->strict, said.strict);
 
   // Defaults wipe out what an outer run has set.

@@ -5,8 +5,7 @@
 
 struct InstrCount : luthier::Tool {
   std::string per = choice("per", {"launch", "kernel", "block", "instruction"}, "what a row is of");
-  std::map<luthier::KernelId, std::array<uint64_t, 3>> kernels;           // launches, instructions, lanes
-  std::map<std::pair<luthier::KernelId, std::string>, uint32_t> counters; // of blocks and instructions, by kernel
+  std::map<luthier::KernelId, std::array<uint64_t, 3>> kernels; // launches, instructions, lanes
 
   void start() override { report().columns({"kernel", per == "kernel" ? "launches" : per, "instructions", "lanes"}); }
 
@@ -16,21 +15,9 @@ struct InstrCount : luthier::Tool {
         for (std::span<const luthier::Instr> run : block.runs()) {
           const uint32_t size = static_cast<uint32_t>(run.size()), step = per == "instruction" ? 1 : size;
           for (uint32_t n = 0; n < size; n += step)
-            if (per == "launch" || per == "kernel")
-              at.before(run[n]).call(hooks::count, step);
-            else
-              at.before(run[n]).call(hooks::countAt, counter(kernel, function, per == "block" ? block.front() : run[n]),
-                                     step);
+            at.before(run[n]).call(per == "launch" || per == "kernel" ? hooks::count : hooks::countHere, step);
         }
     at.exit(kernel).call(hooks::flush);
-  }
-
-  uint32_t counter(const luthier::Kernel &kernel, const luthier::Function &function, const luthier::Instr &instr) {
-    const std::string place = function.name() + " +" + std::to_string(instr.address() - function.address());
-    std::pair key(kernel.id(), place + ": " + function.text(instr));
-    if (counters.size() + 1 >= hooks::counters.count / 2)
-      key = {{}, "(others)"};
-    return counters.try_emplace(key, counters.size()).first->second;
   }
 
   void finished(const luthier::Launch &launch) override {
@@ -45,8 +32,16 @@ struct InstrCount : luthier::Tool {
     for (const auto &[kernel, sums] : kernels)
       if (per == "kernel")
         report().row(kernel, sums[0], sums[1], sums[2]);
-    for (const auto counts = read(hooks::counters); const auto &[place, n] : counters)
-      report().row(place.first, place.second, counts[2 * n], counts[2 * n + 1]);
+    std::map<std::pair<luthier::KernelId, std::string>, std::array<uint64_t, 2>> places;
+    for (const auto &site : read(hooks::counters)) {
+      const luthier::Function &function = *site.function;
+      const luthier::Instr &instr = per == "block" ? function.block(*site.instr)->front() : *site.instr;
+      const std::string name = function.name() + " +" + std::to_string(instr.address() - function.address());
+      auto &sums = places[{site.kernel, name + ": " + function.text(instr)}];
+      sums = {sums[0] + site.value[0], sums[1] + site.value[1]};
+    }
+    for (const auto &[place, sums] : places)
+      report().row(place.first, place.second, sums[0], sums[1]);
   }
 };
 LUTHIER_TOOL(InstrCount)

@@ -27,38 +27,19 @@ public:
   }
 
   void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    size_t needed = 0;
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Block &block : function.blocks())
-        needed += block.runs().size();
-    // A kernel that is loaded again goes on with the counters that it had.
-    const auto [known, isNew] = firstRun_.try_emplace({kernel.id(), needed}, runs_.size());
-    size_t counter = known->second;
-    if (isNew && runs_.size() + needed > hooks::counters.count / 2) {
-      warn("there are not enough counters for " + kernel.name() + ": it is not counted");
-      firstRun_.erase(known);
-      return;
-    }
-    for (const luthier::Function &function : kernel.functions())
-      for (const luthier::Block &block : function.blocks())
-        for (const std::span<const luthier::Instr> run : block.runs()) {
-          at.before(run.front()).call(hooks::count, static_cast<uint32_t>(counter++));
-          if (!isNew)
-            continue;
-          Run &added = runs_.emplace_back(Run{together_ ? luthier::KernelId() : kernel.id(), {}});
-          for (const luthier::Instr &instr : run)
-            ++added.contents[typeOf(instr)];
-        }
+        for (const std::span<const luthier::Instr> run : block.runs())
+          at.before(run.front()).call(hooks::count);
   }
 
   void exit() override {
-    const std::vector<uint64_t> counters = read(hooks::counters);
     std::map<luthier::KernelId, std::map<std::string, Row>> kernels;
-    for (size_t n = 0; n < runs_.size(); ++n) {
-      const uint64_t waves = counters[2 * n], lanes = counters[2 * n + 1];
-      for (const auto &[type, count] : runs_[n].contents)
-        add(kernels[runs_[n].kernel], types_[type], waves * count, lanes * count);
-    }
+    for (const auto &site : read(hooks::counters))
+      for (const std::span<const luthier::Instr> run : site.function->block(*site.instr)->runs())
+        if (&run.front() == site.instr)
+          for (const luthier::Instr &instr : run)
+            add(kernels[together_ ? luthier::KernelId() : site.kernel], typeOf(instr), site.value[0], site.value[1]);
     for (const auto &[kernel, rows] : kernels) {
       std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
       std::ranges::sort(sorted, [](const auto &a, const auto &b) {
@@ -89,24 +70,17 @@ private:
     std::string opcode;
     luthier::Work work;
   };
-  struct Run {
-    luthier::KernelId kernel;            ///< none: all kernels together
-    std::map<size_t, uint32_t> contents; ///< index into types_, how many
-  };
   struct Row {
     const luthier::Work *work = nullptr;
     Sums sums;
   };
 
-  size_t typeOf(const luthier::Instr &instr) {
+  const Type &typeOf(const luthier::Instr &instr) {
     luthier::Work work = luthier::workOf(instr);
     std::string opcode(instr.mnemonic());
     // One opcode may move different amounts (buffer formats), or have operands of different sizes (matrices).
     const auto key = std::tuple(opcode, work.bytesPerLane + work.bytesPerWave, work.flopsPerWave);
-    const auto [found, isNew] = typeOf_.try_emplace(key, types_.size());
-    if (isNew)
-      types_.push_back({std::move(opcode), std::move(work)});
-    return found->second;
+    return types_.try_emplace(key, Type{opcode, work}).first->second;
   }
 
   void add(std::map<std::string, Row> &rows, const Type &type, uint64_t waves, uint64_t lanes) {
@@ -131,10 +105,7 @@ private:
 
   std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of");
   bool together_ = choice("per", {"kernel", "run"}, "a histogram per kernel, or one of the whole run") == "run";
-  std::vector<Run> runs_;                                           ///< as the counters
-  std::map<std::pair<luthier::KernelId, size_t>, size_t> firstRun_; ///< of a kernel with so many
-  std::vector<Type> types_;
-  std::map<std::tuple<std::string, uint64_t, uint64_t>, size_t> typeOf_;
+  std::map<std::tuple<std::string, uint64_t, uint64_t>, Type> types_;
 };
 
 } // namespace

@@ -2,9 +2,9 @@
 // is in the run is known to the host.
 #include <luthier/hook.h>
 
-LUTHIER_DEVICE uint64_t counters[1 << 20][2];
+LUTHIER_PER_SITE uint64_t counters[2];
 
-LUTHIER_HOOK(wave) void count(uint32_t run) {
-  luthier::atomicAdd(counters[run][0], 1);
-  luthier::atomicAdd(counters[run][1], luthier::popcount(luthier::exec()));
+LUTHIER_HOOK(wave) void count() {
+  luthier::atomicAdd(counters[0], 1);
+  luthier::atomicAdd(counters[1], luthier::popcount(luthier::exec()));
 }

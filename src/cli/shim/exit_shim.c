@@ -1,8 +1,9 @@
 // libluthier-exit.so: lets tools write their results when the application ends without cleaning up.
 //
-// exit() and a return from main run atexit handlers, libluthier.so's among them. _exit, _Exit and quick_exit do not;
-// they are interposed here, which takes a library that is loaded first. `luthier run --tool` preloads this one. exit is
-// interposed for tools that call it where it must not run (src/runtime/exit_flush.h); a return from main does not pass.
+// _exit, _Exit and quick_exit run no atexit handlers; they are interposed here, which takes a library that is loaded
+// first. `luthier run --tool` preloads this one. exit() and a return from main do run them, but libluthier.so's comes
+// after the destructors of whatever ROCr has constructed since it was loaded, and results can be read only while ROCr
+// is whole. So both come by here first: exit is interposed, and so is what calls main.
 // libluthier.so is loaded by ROCr, privately and late, so nothing here can find it: it finds us, and says what to call
 // (src/runtime/exit_flush.h).
 //
@@ -38,6 +39,7 @@ static int state;
 static long flushingThread;
 
 static void (*nextExit)(int), (*nextExit2)(int), (*nextQuickExit)(int), (*nextFullExit)(int);
+static int (*realMain)(int, char **, char **);
 
 enum { quiet, warn, strict };
 static int expectation;
@@ -153,4 +155,17 @@ EXPORT _Noreturn void exit(int status) {
     nextFullExit(status);
   for (;;)
     syscall(SYS_exit_group, status);
+}
+
+static int mainThenExit(int argc, char **argv, char **environment) {
+  exit(realMain(argc, argv, environment)); // the one above
+}
+
+// Called by the program's first instructions, which are not part of libc.
+EXPORT int __libc_start_main(int (*program)(int, char **, char **), int argc, char **argv, void (*init)(void),
+                             void (*fini)(void), void (*loaderFini)(void), void *stackEnd) {
+  realMain = program;
+  int (*next)(int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *) =
+      (__typeof__(next))dlsym(RTLD_NEXT, "__libc_start_main");
+  return next(mainThenExit, argc, argv, init, fini, loaderFini, stackEnd);
 }

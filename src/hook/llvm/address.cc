@@ -34,13 +34,16 @@ Result<std::vector<AddressPart>> addressParts(const Source &source, const isa::T
       parts.push_back({Part::Vaddr, false, 1});
     break;
   case SourceKind::BufferAddress:
-    if (target.bufferResource != isa::BufferResource::Gfx9)
+    if (target.bufferResource < isa::BufferResource::Gfx9)
       return makeError("addresses of buffer accesses are not supported for {}", target.name);
     parts.push_back({Part::Saddr, true, 4});
     if (source.idxen || source.offen)
       parts.push_back({Part::Vaddr, false, static_cast<uint8_t>(source.idxen + source.offen)});
     if (source.saddr)
       parts.push_back({Part::Soffset, true, 1});
+    break;
+  case SourceKind::KernelArgument:
+    parts.push_back({Part::Saddr, true, 2});
     break;
   case SourceKind::ScalarAddress:
     parts.push_back({Part::Saddr, true, 2});
@@ -75,54 +78,100 @@ struct Parts {
 };
 
 /// Buffers: the resource's base, the record of the index (with the lane's number added where the resource says so) and
-/// the offset in it. Swizzled buffers interleave the dwords of as many records as the resource says.
-llvm::Value *bufferAddress(llvm::IRBuilder<> &b, const Source &source, const Parts &p) {
-  llvm::Type *const i64 = b.getInt64Ty();
-  llvm::Value *const word1 = p.saddr[1], *const word3 = p.saddr[3];
-  llvm::Value *base = join(b, p.saddr[0], b.CreateAnd(word1, b.getInt32(0xffff)));
-  if (p.soffset)
-    base = b.CreateAdd(base, b.CreateZExt(p.soffset, i64));
-  llvm::Value *const addTid = b.CreateICmpNE(field(b, word3, 23, 1), b.getInt32(0));
-  llvm::Value *stride = field(b, word1, 16, 14);
-  if (!source.typed) {
-    llvm::Value *const more = b.CreateShl(field(b, word3, 15, 4), b.getInt32(14));
-    stride = b.CreateOr(stride, b.CreateSelect(addTid, more, b.getInt32(0)));
+/// the offset in it. Swizzled buffers interleave the elements, of 4 or 16 bytes, of as many records as the resource
+/// says.
+class BufferAddress {
+public:
+  BufferAddress(llvm::IRBuilder<> &builder, const Source &source, const Parts &parts, isa::BufferResource layout)
+      : b_(builder), source_(source), p_(parts), layout_(layout), word1_(parts.saddr[1]), word3_(parts.saddr[3]) {}
+
+  llvm::Value *build() {
+    llvm::Type *const i64 = b_.getInt64Ty();
+    llvm::Value *const swizzled = isSwizzled();
+    llvm::Value *base = join(b_, p_.saddr[0], b_.CreateAnd(word1_, b_.getInt32(0xffff)));
+    llvm::Value *offset = p_.offset ? p_.offset : b_.getInt32(0);
+    if (source_.offen)
+      offset = b_.CreateAdd(offset, p_.vaddr[source_.idxen ? 1 : 0]);
+    if (p_.soffset && layout_ >= isa::BufferResource::Gfx12) { // part of what is swizzled
+      offset = b_.CreateSelect(swizzled, b_.CreateAdd(offset, p_.soffset), offset);
+      base = b_.CreateAdd(base, b_.CreateZExt(b_.CreateSelect(swizzled, b_.getInt32(0), p_.soffset), i64));
+    } else if (p_.soffset)
+      base = b_.CreateAdd(base, b_.CreateZExt(p_.soffset, i64));
+    llvm::Value *const addTid = b_.CreateICmpNE(field(b_, word3_, 23, 1), b_.getInt32(0));
+    llvm::Value *index = b_.CreateSelect(addTid, buildLaneId(b_), b_.getInt32(0));
+    if (source_.idxen)
+      index = b_.CreateAdd(index, p_.vaddr[0]);
+    llvm::Value *const stride = b_.CreateZExt(strideOf(addTid), i64);
+
+    llvm::Value *const linear =
+        b_.CreateAdd(b_.CreateMul(b_.CreateZExt(index, i64), stride), b_.CreateZExt(offset, i64));
+    llvm::Value *const shift = b_.CreateAdd(field(b_, word3_, 21, 2), b_.getInt32(3)); // log2 of the records
+    llvm::Value *const group = b_.CreateZExt(b_.CreateLShr(index, shift), i64);
+    llvm::Value *const within = b_.CreateAnd(index, lowBits(shift, true));
+    llvm::Value *const element = elementShift();
+    llvm::Value *const whole = b_.CreateZExt(b_.CreateAnd(offset, lowBits(element, false)), i64);
+    llvm::Value *interleaved = b_.CreateAdd(b_.CreateMul(group, stride), whole);
+    interleaved = b_.CreateShl(interleaved, b_.CreateZExt(shift, i64));
+    interleaved = b_.CreateAdd(interleaved, b_.CreateZExt(b_.CreateShl(within, element), i64));
+    interleaved = b_.CreateAdd(interleaved, b_.CreateZExt(b_.CreateAnd(offset, lowBits(element, true)), i64));
+    return b_.CreateAdd(base, b_.CreateSelect(swizzled, interleaved, linear));
   }
-  llvm::Value *index = b.CreateSelect(addTid, buildLaneId(b), b.getInt32(0));
-  if (source.idxen)
-    index = b.CreateAdd(index, p.vaddr[0]);
-  llvm::Value *offset = p.offset ? p.offset : b.getInt32(0);
-  if (source.offen)
-    offset = b.CreateAdd(offset, p.vaddr[source.idxen ? 1 : 0]);
 
-  llvm::Value *const linear =
-      b.CreateAdd(b.CreateMul(b.CreateZExt(index, i64), b.CreateZExt(stride, i64)), b.CreateZExt(offset, i64));
-  llvm::Value *const shift = b.CreateAdd(field(b, word3, 21, 2), b.getInt32(3)); // log2 of the records
-  llvm::Value *const group = b.CreateZExt(b.CreateLShr(index, shift), i64);
-  llvm::Value *const within = b.CreateAnd(index, b.CreateNot(b.CreateShl(b.getInt32(~0u), shift)));
-  llvm::Value *const dword = b.CreateZExt(b.CreateAnd(offset, b.getInt32(~3u)), i64);
-  llvm::Value *swizzled = b.CreateAdd(b.CreateMul(group, b.CreateZExt(stride, i64)), dword);
-  swizzled = b.CreateShl(swizzled, b.CreateZExt(shift, i64));
-  swizzled = b.CreateAdd(swizzled, b.CreateZExt(b.CreateShl(within, b.getInt32(2)), i64));
-  swizzled = b.CreateAdd(swizzled, b.CreateZExt(b.CreateAnd(offset, b.getInt32(3)), i64));
-  llvm::Value *const isSwizzled = b.CreateICmpSLT(word1, b.getInt32(0));
-  return b.CreateAdd(base, b.CreateSelect(isSwizzled, swizzled, linear));
-}
+private:
+  bool hasElements() const { return layout_ >= isa::BufferResource::Gfx11; }
+  llvm::Value *isSwizzled() {
+    return hasElements() ? b_.CreateICmpNE(field(b_, word1_, 30, 2), b_.getInt32(0))
+                         : b_.CreateICmpSLT(word1_, b_.getInt32(0));
+  }
+  /// log2 of an element's bytes.
+  llvm::Value *elementShift() {
+    if (!hasElements())
+      return b_.getInt32(2);
+    return b_.CreateSelect(b_.CreateICmpEQ(field(b_, word1_, 30, 2), b_.getInt32(3)), b_.getInt32(4), b_.getInt32(2));
+  }
+  llvm::Value *strideOf(llvm::Value *addTid) {
+    llvm::Value *stride = field(b_, word1_, 16, 14);
+    if (layout_ == isa::BufferResource::Gfx9 && !source_.typed) {
+      llvm::Value *const more = b_.CreateShl(field(b_, word3_, 15, 4), b_.getInt32(14));
+      stride = b_.CreateOr(stride, b_.CreateSelect(addTid, more, b_.getInt32(0)));
+    }
+    if (layout_ >= isa::BufferResource::Gfx12) { // STRIDE_SCALE: by 1, 4, 8 or 32
+      llvm::Value *const scale = field(b_, word3_, 18, 2);
+      const auto is = [&](unsigned n) { return b_.CreateICmpEQ(scale, b_.getInt32(n)); };
+      llvm::Value *by = b_.CreateSelect(is(1), b_.getInt32(2), b_.getInt32(0));
+      by = b_.CreateSelect(is(2), b_.getInt32(3), by);
+      stride = b_.CreateShl(stride, b_.CreateSelect(is(3), b_.getInt32(5), by));
+    }
+    return stride;
+  }
+  /// The bits below `shift`, or all others.
+  llvm::Value *lowBits(llvm::Value *shift, bool below) {
+    llvm::Value *const above = b_.CreateShl(b_.getInt32(~0u), shift);
+    return below ? b_.CreateNot(above) : above;
+  }
 
-/// SMEM: all parts are in bytes and lose their two low bits. The base of a resource has 48 bits, above which there is
-/// its stride.
+  llvm::IRBuilder<> &b_;
+  const Source &source_;
+  const Parts &p_;
+  isa::BufferResource layout_;
+  llvm::Value *word1_, *word3_;
+};
+
+/// SMEM: all parts are in bytes and lose their two low bits, but for loads of less than a dword (gfx12). The base of a
+/// resource has 48 bits, above which there is its stride.
 llvm::Value *scalarAddress(llvm::IRBuilder<> &b, const Source &source, const Parts &p) {
   llvm::Type *const i64 = b.getInt64Ty();
+  const uint64_t mask = source.narrow ? ~0ull : ~3ull;
   llvm::Value *address = join(b, p.saddr[0], p.saddr[1]);
-  address = b.CreateAnd(address, b.getInt64(source.resource ? 0xffff'ffff'fffc : ~3ull));
+  address = b.CreateAnd(address, b.getInt64(source.resource ? mask & 0xffff'ffff'ffff : mask));
   if (p.soffset) {
     llvm::Value *bytes = b.CreateZExt(p.soffset, i64);
     if (source.unit64)
       bytes = b.CreateMul(bytes, b.getInt64(64));
-    address = b.CreateAdd(address, b.CreateAnd(bytes, b.getInt64(~3ull)));
+    address = b.CreateAdd(address, b.CreateAnd(bytes, b.getInt64(mask)));
   }
   if (p.offset)
-    address = b.CreateAdd(address, b.CreateSExt(b.CreateAnd(p.offset, b.getInt32(~3u)), i64));
+    address = b.CreateAdd(address, b.CreateSExt(b.CreateAnd(p.offset, b.getInt32(static_cast<uint32_t>(mask))), i64));
   return address;
 }
 
@@ -173,7 +222,11 @@ llvm::Value *buildAddress(llvm::IRBuilder<> &b, const Source &source, const isa:
     return address;
   }
   case SourceKind::BufferAddress:
-    return bufferAddress(b, source, p);
+    return BufferAddress(b, source, p, target.bufferResource).build();
+  case SourceKind::KernelArgument: {
+    llvm::Value *address = join(b, p.saddr[0], p.saddr[1]);
+    return p.offset ? b.CreateAdd(address, b.CreateZExt(p.offset, i64)) : address;
+  }
   case SourceKind::ScalarAddress:
     return scalarAddress(b, source, p);
   case SourceKind::Scalar:

@@ -1,5 +1,6 @@
 #include "hook/llvm/codegen.h"
 
+#include "hook/llvm/recursion.h"
 #include "hook/llvm/wrapper.h"
 
 #include <llvm/Analysis/CGSCCPassManager.h>
@@ -7,6 +8,7 @@
 #include <llvm/Config/llvm-config.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
+#include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ELFObjectFile.h>
@@ -85,7 +87,8 @@ std::mutex optionMutex; ///< LLVM's options are read while passes are put togeth
 
 } // namespace
 
-Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Target &target, unsigned waveSize) {
+Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Target &target, unsigned waveSize,
+                                                                 bool frame) {
   initializeLlvm();
   if (waveSize != 32 && waveSize != 64)
     return makeError("there are no waves of {} lanes", waveSize);
@@ -100,11 +103,15 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Targ
     features = waveSize == 32 ? "+wavefrontsize32,-wavefrontsize64" : "-wavefrontsize32,+wavefrontsize64";
   else if (target.xnackMask)
     features = "+xnack"; // loads that can be executed again do no harm where they are not
+  if (frame)             // scratch is ready when a hook runs, however that came about: LLVM is not to set it up
+    features += features.empty() ? "+architected-flat-scratch" : ",+architected-flat-scratch";
   {
     // The scalar cache does not see what other hooks store while the kernel runs: variables are read through the vector
     // cache, and only constants are not.
     std::lock_guard lock(optionMutex);
     setLlvmOption("amdgpu-scalarize-global-loads", "false");
+    // Arrays in vectors of registers are no use where no register can be indexed by a variable.
+    setLlvmOption("disable-promote-alloca-to-vector", frame ? "true" : "false");
   }
   std::unique_ptr<llvm::TargetMachine> machine(
       llvmTarget->createTargetMachine(tripleArgument(), ref(target.name), features, llvm::TargetOptions(),
@@ -114,9 +121,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Targ
   return machine;
 }
 
-void simplify(llvm::Module &module, llvm::TargetMachine &machine) {
-  module.setTargetTriple(tripleArgument());
-  module.setDataLayout(machine.createDataLayout());
+namespace {
+
+void inlineAndFold(llvm::Module &module, llvm::TargetMachine &machine) {
   Passes passes(machine);
   llvm::ModulePassManager manager;
   manager.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
@@ -131,13 +138,29 @@ void simplify(llvm::Module &module, llvm::TargetMachine &machine) {
   manager.run(module, passes.modules);
 }
 
-Result<std::vector<char>> generateObject(llvm::Module &module, llvm::TargetMachine &machine, const Hook &hook) {
+} // namespace
+
+Result<void> simplify(llvm::Module &module, llvm::TargetMachine &machine) {
+  module.setTargetTriple(tripleArgument());
+  module.setDataLayout(machine.createDataLayout());
+  inlineAndFold(module, machine);
+  if (LUTHIER_TRY(unwindRecursion(module)))
+    inlineAndFold(module, machine);
+  return {};
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  Passes passes(machine);
+  passes.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, passes.modules);
+}
+
+Result<GeneratedObject> generateObject(llvm::Module &module, llvm::TargetMachine &machine, const Hook &hook) {
   Diagnosed diagnosed;
   module.getContext().setDiagnosticHandlerCallBack(onDiagnostic, &diagnosed);
-  {
-    Passes passes(machine);
-    passes.builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(module, passes.modules);
-  }
+  // Branches of the device library for other targets are gone now.
+  for (const llvm::Function &function : module)
+    if (function.getIntrinsicID() == llvm::Intrinsic::amdgcn_implicitarg_ptr && !function.use_empty())
+      return makeError("hook {} asks for hidden arguments of the kernel, which hooks do not have", hook.name);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
@@ -149,13 +172,9 @@ Result<std::vector<char>> generateObject(llvm::Module &module, llvm::TargetMachi
       return makeError("LLVM cannot write objects for {}", view(machine.getTargetCPU()));
   }
   passes.run(module);
-  if (diagnosed.stackBytes)
-    return makeError("hook {} needs a stack of {} bytes, which hooks do not have (a local array that is indexed by a "
-                     "variable, or more values than registers)",
-                     hook.name, diagnosed.stackBytes);
   if (!diagnosed.errors.empty())
     return makeError("hook {} cannot be compiled: {}", hook.name, diagnosed.errors);
-  return std::vector<char>(object.begin(), object.end());
+  return GeneratedObject{.elf = std::vector<char>(object.begin(), object.end()), .stackBytes = diagnosed.stackBytes};
 }
 
 namespace {

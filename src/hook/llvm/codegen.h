@@ -12,13 +12,23 @@
 
 namespace luthier::hook {
 
-Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Target &target, unsigned waveSize);
+/// `frame`: local variables are in scratch (frame.h).
+Result<std::unique_ptr<llvm::TargetMachine>> createTargetMachine(const isa::Target &target, unsigned waveSize,
+                                                                 bool frame);
 
-/// Inlines what is to be inlined and folds constants, so that what the hook asks for can be read off its calls.
-void simplify(llvm::Module &module, llvm::TargetMachine &machine);
+/// Inlines all calls and folds constants, so that what the hook asks for can be read off its calls.
+Result<void> simplify(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// Optimises the wrapper and compiles it to an ELF object. An error names the hook.
-Result<std::vector<char>> generateObject(llvm::Module &module, llvm::TargetMachine &machine, const Hook &hook);
+/// Optimises the wrapper.
+void optimize(llvm::Module &module, llvm::TargetMachine &machine);
+
+struct GeneratedObject {
+  std::vector<char> elf;
+  uint64_t stackBytes = 0; ///< that LLVM has put where the kernel has its stack: the code cannot be used
+};
+
+/// Compiles the optimised wrapper. An error names the hook.
+Result<GeneratedObject> generateObject(llvm::Module &module, llvm::TargetMachine &machine, const Hook &hook);
 
 /// Takes code and relocations out of the object.
 Result<void> readObject(const std::vector<char> &object, const Hook &hook, Fragment &fragment);

@@ -1,7 +1,11 @@
 #include "hook/llvm/describe.h"
 
+#include "hook/llvm/device_library.h"
 #include "hook/llvm/host_types.h"
+#include "hook/llvm/recursion.h"
+#include "hook/llvm/structures.h"
 #include "hook/module_impl.h"
+#include "isa/occupancy.h"
 
 #include <llvm/Demangle/Demangle.h>
 #include <llvm/IR/Constants.h>
@@ -35,30 +39,6 @@ std::string sourceName(llvm::StringRef symbol) {
       demangler.isFunction() ? demangler.getFunctionName(nullptr, nullptr) : demangler.finishDemangle(nullptr, nullptr);
   std::string result = name ? name : text;
   std::free(name);
-  return result;
-}
-
-/// What LUTHIER_HOOK and its like wrote, by the global that carries it.
-std::map<const llvm::GlobalValue *, std::string> annotations(const llvm::Module &module) {
-  constexpr llvm::StringRef kPrefix = "luthier:";
-  std::map<const llvm::GlobalValue *, std::string> result;
-  const llvm::GlobalVariable *list = module.getNamedGlobal("llvm.global.annotations");
-  const auto *rows =
-      list && list->hasInitializer() ? llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer()) : nullptr;
-  if (!rows)
-    return result;
-  for (const llvm::Use &row : rows->operands()) {
-    const auto *fields = llvm::dyn_cast<llvm::ConstantStruct>(row.get());
-    if (!fields || fields->getNumOperands() < 2)
-      continue;
-    const auto *value = llvm::dyn_cast<llvm::GlobalValue>(fields->getOperand(0)->stripPointerCasts());
-    const auto *text = llvm::dyn_cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
-    const auto *data =
-        text && text->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(text->getInitializer()) : nullptr;
-    if (!value || !data || !data->isCString() || !data->getAsCString().starts_with(kPrefix))
-      continue;
-    result[value] = data->getAsCString().drop_front(kPrefix.size()).str();
-  }
   return result;
 }
 
@@ -118,6 +98,11 @@ bool flatten(const llvm::Constant *constant, const llvm::DataLayout &layout, std
         return false;
     return true;
   }
+  if (const auto *expression = llvm::dyn_cast<llvm::ConstantExpr>(constant); // numbers of functions
+      expression && (expression->getOpcode() == llvm::Instruction::IntToPtr ||
+                     (expression->getOpcode() == llvm::Instruction::AddrSpaceCast &&
+                      layout.getTypeSizeInBits(expression->getOperand(0)->getType()) == 64)))
+    return flatten(expression->getOperand(0), layout, to);
   if (llvm::isa<llvm::ConstantArray, llvm::ConstantVector>(constant)) {
     const uint64_t size = layout.getTypeAllocSize(constant->getOperand(0)->getType());
     for (unsigned n = 0; n < constant->getNumOperands(); ++n)
@@ -131,13 +116,16 @@ bool flatten(const llvm::Constant *constant, const llvm::DataLayout &layout, std
 /// Everything that a hook can reach, with refusals of what no fragment can have.
 class Reachable {
 public:
-  explicit Reachable(const Hook &hook) : hook_(hook) {}
+  /// `marked`: variables that are the tool's by their mark.
+  Reachable(const Hook &hook, const std::map<const llvm::GlobalVariable *, std::string> &marked,
+            const std::vector<Cycle> &cycles)
+      : hook_(hook), marked_(marked), cycles_(cycles) {}
 
   Result<void> visit(const llvm::Function &function) {
     if (done_.count(&function))
       return {};
     if (!active_.insert(&function).second)
-      return refuse("calls itself through {}", name(function));
+      return checkRecursion(function);
     for (const llvm::Instruction &instruction : llvm::instructions(function)) {
       if (const auto *call = llvm::dyn_cast<llvm::CallBase>(&instruction))
         LUTHIER_TRY(visitCall(*call));
@@ -162,43 +150,69 @@ private:
   }
   static std::string name(const llvm::GlobalValue &value) { return sourceName(value.getName()); }
 
+  Result<void> checkRecursion(const llvm::Function &function) const {
+    for (const Cycle &cycle : cycles_) {
+      if (std::ranges::find(cycle, &function) == cycle.end())
+        continue;
+      if (std::ranges::any_of(cycle, [&](const llvm::Function *f) { return f->getName() == hook_.symbol; }))
+        return refuse("calls itself; put what recurs into a function of its own");
+      const auto bound = recursionBound(cycle);
+      if (!bound)
+        return refuse("calls itself through {}: {}", name(function), bound.error().message());
+      if (*bound)
+        return {};
+    }
+    return refuse("calls itself through {}, which does not say how deep: LUTHIER_RECURSION(depth)", name(function));
+  }
+
   Result<void> visitCall(const llvm::CallBase &call) {
     if (call.isInlineAsm())
       return {};
     const auto *callee = llvm::dyn_cast<llvm::Function>(call.getCalledOperand()->stripPointerCasts());
     if (!callee)
-      return refuse("calls a function through a pointer");
+      return refuse("calls a function through a pointer, and its file has no function of that type whose address is "
+                    "taken");
     if (callee->isIntrinsic()) {
       if (callee->getIntrinsicID() == llvm::Intrinsic::amdgcn_s_barrier)
         return refuse("waits at a barrier of the workgroup");
       return {};
     }
-    if (callee->isDeclaration()) {
+    if (callee->isDeclaration() || prints(view(callee->getName()))) {
       if (std::ranges::find(reserved::kAll, view(callee->getName())) != std::end(reserved::kAll))
         return {};
-      return refuse("calls {}, which is not defined in its file{}", name(*callee), advice(view(callee->getName())));
+      return refuse("calls {}, which is not {}{}", name(*callee),
+                    callee->isDeclaration() ? "defined in its file" : "served in hooks",
+                    advice(view(callee->getName())));
     }
     if (callee->isVarArg())
       return refuse("calls {}, which takes a variable number of arguments", name(*callee));
     return visit(*callee);
   }
 
-  /// Clang makes printf and assert of HIP's headers into these.
+  /// Clang makes printf of HIP's headers into these, which the device library has; they ask HIP's hostcall buffer.
+  static bool prints(std::string_view symbol) {
+    return symbol == "printf" || symbol.starts_with("__ockl_printf") || symbol.starts_with("__ockl_fprintf");
+  }
   static std::string_view advice(std::string_view symbol) {
-    const bool prints =
-        symbol == "printf" || symbol.starts_with("__ockl_printf") || symbol.starts_with("__ockl_fprintf");
     const bool asserts = symbol == "__assert_fail" || symbol == "__assertfail";
-    return prints    ? "; luthier::printf of luthier/hostcall.h is for hooks"
-           : asserts ? "; LUTHIER_ASSERT of luthier/hostcall.h is for hooks"
-                     : "";
+    const bool library = symbol.starts_with("__ocml_") || symbol.starts_with("__ockl_");
+    return library && !prints(symbol)
+               ? "; it is in ROCm's device library (rocm-device-libs), which was not there when the "
+                 "hooks were compiled"
+           : prints(symbol) ? "; luthier::printf of luthier/hostcall.h is for hooks"
+           : asserts        ? "; LUTHIER_ASSERT of luthier/hostcall.h is for hooks"
+                            : "";
   }
 
   Result<void> visitConstant(const llvm::Constant &constant) {
     if (const auto *variable = llvm::dyn_cast<llvm::GlobalVariable>(&constant)) {
-      if (variable->getAddressSpace() == kLocal || variable->getAddressSpace() == kRegion)
-        return refuse("uses LDS ({}), which belongs to the kernel", name(*variable));
+      if ((variable->getAddressSpace() == kLocal && !marked_.contains(variable)) ||
+          variable->getAddressSpace() == kRegion)
+        return refuse("uses LDS ({}), which belongs to the kernel; LUTHIER_LDS is the hooks' own", name(*variable));
       if (variable->isThreadLocal())
         return refuse("uses the thread-local variable {}", name(*variable));
+      if (isLibraryConstant(view(variable->getName())))
+        return {};
       if (!variable->hasInitializer())
         return refuse("uses {}, which is not defined in its file", name(*variable));
       variables_.insert(variable);
@@ -216,6 +230,8 @@ private:
   }
 
   const Hook &hook_;
+  const std::map<const llvm::GlobalVariable *, std::string> &marked_;
+  const std::vector<Cycle> &cycles_;
   std::set<const llvm::Function *> active_, done_;
   std::set<const llvm::Constant *> seen_;
   std::set<const llvm::GlobalVariable *> variables_;
@@ -242,6 +258,14 @@ Result<Hook> describeHook(const llvm::Function &function, std::string_view kind)
     if (argument.hasByValAttr() || argument.hasByRefAttr() || argument.hasStructRetAttr())
       return makeError("hook {}: parameter {} is passed or returned by reference to a stack that hooks do not have",
                        hook.name, argument.getArgNo());
+    if (function.getAttributes().hasParamAttr(argument.getArgNo(), kBytesAttribute)) {
+      const uint64_t dwords = argument.getType()->getArrayNumElements();
+      if (dwords > kMaxStructureDwords)
+        return makeError("hook {}: parameter {} is a structure of more than {} bytes", hook.name, argument.getArgNo(),
+                         4 * kMaxStructureDwords);
+      hook.parameters.push_back({ValueType::Structure, static_cast<uint8_t>(dwords)});
+      continue;
+    }
     hook.parameters.push_back(parameterOf(argument.getType(), layout));
     if (hook.parameters.back().dwords == 0)
       return makeError("hook {}: parameter {} is neither a number nor a pointer", hook.name, argument.getArgNo());
@@ -267,6 +291,14 @@ Result<Variable> describeVariable(const llvm::GlobalVariable &global, std::strin
     variable.storage = Storage::PerLaunch;
   else if (storage == "per_wave")
     variable.storage = Storage::PerWave;
+  else if (storage == "per_lane")
+    variable.storage = Storage::PerLane;
+  else if (storage == "lds")
+    variable.storage = Storage::Lds;
+  else if (storage == "per_workgroup")
+    variable.storage = Storage::PerWorkgroup;
+  else if (storage == "per_site")
+    variable.storage = Storage::PerSite;
   else
     return makeError("variable {} has the unknown storage '{}'", variable.name, storage);
   if (!global.hasInitializer())
@@ -282,13 +314,19 @@ Result<Variable> describeVariable(const llvm::GlobalVariable &global, std::strin
     if (!flatten(global.getInitializer(), layout, variable.contents.data()))
       return makeError("the initializer of variable {} contains an address", variable.name);
   }
-  if (variable.storage == Storage::PerWave) {
-    if (!variable.contents.empty())
-      return makeError("variable {} is per wave and starts as zero: it cannot have an initializer", variable.name);
-    if (variable.size > kMaxPerWaveBytes)
-      return makeError("variable {} is per wave, in registers: it has {} bytes, {} are possible", variable.name,
-                       variable.size, kMaxPerWaveBytes);
-  }
+  const bool zero = inRegisters(variable.storage) || variable.storage == Storage::PerWorkgroup;
+  if (zero && !variable.contents.empty())
+    return makeError("variable {} is {} and starts as zero: it cannot have an initializer", variable.name,
+                     scopeOf(variable.storage));
+  if (inRegisters(variable.storage) && variable.size > kMaxBytesInRegisters)
+    return makeError("variable {} is {}, in registers: it has {} bytes, {} are possible", variable.name,
+                     scopeOf(variable.storage), variable.size, kMaxBytesInRegisters);
+  if (variable.storage == Storage::Lds && variable.size > isa::kMaxWorkgroupLds)
+    return makeError("variable {} is in LDS: it has {} bytes, a workgroup has {}", variable.name, variable.size,
+                     isa::kMaxWorkgroupLds);
+  if ((variable.storage == Storage::Lds) != (global.getAddressSpace() == kLocal))
+    return makeError("variable {} is marked as {}, but {} in LDS", variable.name, scopeOf(variable.storage),
+                     global.getAddressSpace() == kLocal ? "is" : "is not");
   return variable;
 }
 
@@ -304,16 +342,17 @@ void tellOverloadsApart(std::vector<Hook> &hooks) {
 
 } // namespace
 
-Result<void> describe(const llvm::Module &module, HookModule::Impl &impl) {
-  const auto marks = annotations(module);
+Result<void> describe(llvm::Module &module, HookModule::Impl &impl) {
   std::map<const llvm::GlobalVariable *, std::string> storage;
-  std::vector<const llvm::Function *> functions;
-  for (const auto &[value, mark] : marks) {
-    constexpr std::string_view kHook = "hook:", kVariable = "variable:";
+  std::vector<std::pair<const llvm::Function *, std::string>> functions;
+  for (const auto &[value, mark] : marksOf(module)) {
+    constexpr std::string_view kHook = "hook:", kVariable = "variable:", kRecursion = "recursion:";
     const auto *function = llvm::dyn_cast<llvm::Function>(value);
     const auto *global = llvm::dyn_cast<llvm::GlobalVariable>(value);
     if (function && mark.starts_with(kHook))
-      functions.push_back(function);
+      functions.emplace_back(function, mark.substr(kHook.size()));
+    else if (function && mark.starts_with(kRecursion))
+      continue; // an attribute by now (readBitcode)
     else if (global && mark.starts_with(kVariable))
       storage[global] = mark.substr(kVariable.size());
     else
@@ -323,12 +362,13 @@ Result<void> describe(const llvm::Module &module, HookModule::Impl &impl) {
   std::map<const llvm::Function *, size_t> order;
   for (const llvm::Function &function : module)
     order[&function] = order.size();
-  std::ranges::sort(functions, {}, [&](const llvm::Function *f) { return order[f]; });
+  std::ranges::sort(functions, {}, [&](const auto &f) { return order[f.first]; });
 
   std::set<const llvm::GlobalVariable *> used;
-  for (const llvm::Function *function : functions) {
-    Hook hook = LUTHIER_TRY(describeHook(*function, std::string_view(marks.at(function)).substr(5)));
-    Reachable reachable(hook);
+  const std::vector<Cycle> cycles = cyclesOf(module);
+  for (const auto &[function, kind] : functions) {
+    Hook hook = LUTHIER_TRY(describeHook(*function, kind));
+    Reachable reachable(hook, storage, cycles);
     LUTHIER_TRY(reachable.visit(*function));
     used.insert(reachable.variables().begin(), reachable.variables().end());
     impl.hooks.push_back(std::move(hook));

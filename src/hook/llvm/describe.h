@@ -8,6 +8,6 @@
 namespace luthier::hook {
 
 /// Fills in `impl.hooks` and `impl.variables`. An error names the hook or the variable.
-Result<void> describe(const llvm::Module &module, HookModule::Impl &impl);
+Result<void> describe(llvm::Module &module, HookModule::Impl &impl);
 
 } // namespace luthier::hook

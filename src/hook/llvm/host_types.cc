@@ -1,6 +1,7 @@
 #include "hook/llvm/host_types.h"
 
 #include "hook/llvm/llvm_support.h"
+#include "hook/llvm/structures.h"
 
 #include <fmt/format.h>
 #include <llvm/Demangle/Demangle.h>
@@ -85,6 +86,12 @@ std::vector<std::string> hostTypesOfParameters(const llvm::Function &function) {
   std::vector<std::string> result;
   for (const llvm::Argument &argument : function.args()) {
     const llvm::Type &type = *argument.getType();
+    if (argument.getParent()->getAttributes().hasParamAttr(argument.getArgNo(), kBytesAttribute)) {
+      const llvm::Attribute bytes =
+          argument.getParent()->getAttributes().getParamAttr(argument.getArgNo(), kBytesAttribute);
+      result.push_back(fmt::format("std::array<std::byte, {}>", view(bytes.getValueAsString())));
+      continue;
+    }
     if (type.isVectorTy()) {
       const uint64_t bits = layout.getTypeSizeInBits(argument.getType()).getFixedValue();
       result.push_back(fmt::format("std::array<uint32_t, {}>", (bits + 31) / 32));

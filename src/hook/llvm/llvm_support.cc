@@ -1,9 +1,15 @@
 #include "hook/llvm/llvm_support.h"
 
+#include "hook/llvm/device_library.h"
+#include "hook/llvm/function_pointers.h"
+#include "hook/llvm/recursion.h"
+#include "hook/llvm/structures.h"
+
 #include <llvm/ADT/ScopeExit.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/IR/AttributeMask.h>
+#include <llvm/IR/Constants.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/Verifier.h>
@@ -34,6 +40,8 @@ void initializeLlvm() {
     LLVMInitializeAMDGPUAsmParser(); // hooks may contain assembly
     // Alignment of loops would pad fragments with no-ops, for an address that they will not have.
     setLlvmOption("amdgpu-disable-loop-alignment", "true");
+    // Two operations in one instruction need registers of different banks, which renaming does not keep.
+    setLlvmOption("amdgpu-enable-vopd", "false");
   });
 }
 
@@ -74,6 +82,29 @@ void collectDiagnostic(const llvm::DiagnosticInfo *info, void *context) {
 
 } // namespace
 
+std::set<Mark> marksOf(const llvm::Module &module) {
+  constexpr llvm::StringRef kPrefix = "luthier:";
+  std::set<Mark> result;
+  const llvm::GlobalVariable *list = module.getNamedGlobal("llvm.global.annotations");
+  const auto *rows =
+      list && list->hasInitializer() ? llvm::dyn_cast<llvm::ConstantArray>(list->getInitializer()) : nullptr;
+  if (!rows)
+    return result;
+  for (const llvm::Use &row : rows->operands()) {
+    const auto *fields = llvm::dyn_cast<llvm::ConstantStruct>(row.get());
+    if (!fields || fields->getNumOperands() < 2)
+      continue;
+    auto *value = llvm::dyn_cast<llvm::GlobalValue>(fields->getOperand(0)->stripPointerCasts());
+    const auto *text = llvm::dyn_cast<llvm::GlobalVariable>(fields->getOperand(1)->stripPointerCasts());
+    const auto *data =
+        text && text->hasInitializer() ? llvm::dyn_cast<llvm::ConstantDataSequential>(text->getInitializer()) : nullptr;
+    if (!value || !data || !data->isCString() || !data->getAsCString().starts_with(kPrefix))
+      continue;
+    result.emplace(value, data->getAsCString().drop_front(kPrefix.size()).str());
+  }
+  return result;
+}
+
 Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bitcode, llvm::LLVMContext &context,
                                                   const std::string &origin) {
   initializeLlvm();
@@ -101,6 +132,13 @@ Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bit
       value.setName("luthier.unnamed." + std::to_string(unnamed++));
   for (llvm::Function &function : *module)
     makeNeutral(function);
+  constexpr std::string_view kRecursion = "recursion:";
+  for (const auto &[value, mark] : marksOf(*module))
+    if (auto *function = llvm::dyn_cast<llvm::Function>(value); function && mark.starts_with(kRecursion))
+      function->addFnAttr(kRecursionAttribute, mark.substr(kRecursion.size()));
+  joinStructures(*module);
+  numberFunctions(*module);
+  replaceLaunchIntrinsics(*module);
   return module;
 }
 

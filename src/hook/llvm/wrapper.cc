@@ -1,6 +1,7 @@
 #include "hook/llvm/wrapper.h"
 
 #include "hook/llvm/ir.h"
+#include "hook/llvm/recursion.h"
 #include "hook/module_impl.h"
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -20,7 +21,7 @@ namespace {
 
 /// What the shader convention passes and returns in registers at most.
 constexpr unsigned kMaxScalars = 44, kMaxVectors = 136;
-constexpr unsigned kConstantSpace = 4, kPrivateSpace = 5;
+constexpr unsigned kConstantSpace = 4;
 
 /// A port in the making.
 struct Slot {
@@ -75,6 +76,8 @@ public:
                         .dwords = hook_.result.dwords,
                         .in = false,
                         .out = true});
+    if (request_.frame)
+      slotOf({.kind = Port::Kind::Frame}, true, 1);
     LUTHIER_TRY(makeFunction());
     replaceReserved();
     LUTHIER_TRY(replaceVariables());
@@ -107,7 +110,9 @@ private:
         slots_.push_back({.port = port, .scalar = scalar, .dwords = parameter.dwords});
         continue;
       }
-      if (parameter.type == ValueType::Float || parameter.dwords * 32u < addressBits(source.kind))
+      if (source.kind != SourceKind::KernelArgument &&
+          (parameter.type == ValueType::Float || parameter.type == ValueType::Structure ||
+           parameter.dwords * 32u < addressBits(source.kind)))
         return refuse(": parameter {} cannot hold an address of {} bits", n, addressBits(source.kind));
       auto parts = addressParts(source, request_.target);
       if (!parts)
@@ -156,7 +161,7 @@ private:
         if (wave_ && vector)
           return refuse(" runs once per wave and cannot ask for a work-item id");
         slotOf(launchPort(number), !vector, name == reserved::kLaunch64 ? 2 : 1);
-      } else if (name == reserved::kExec && wave_) {
+      } else if ((name == reserved::kExec || name == reserved::kActiveLanes) && wave_) {
         slotOf(execPort(), true, execPort().guest.count);
       }
     }
@@ -203,22 +208,35 @@ private:
         continue;
       const Variable &variable = impl.variables[number->second];
       variables_.push_back({&global, number->second});
-      if (variable.storage == Storage::PerWave) {
+      if (inRegisters(variable.storage)) {
+        const bool perWave = variable.storage == Storage::PerWave;
         const VariableUse use = useOf(global);
         if (use.atomic)
-          return refuse(" uses {} atomically, which is per wave, in registers", variable.name);
-        if (use.written && !wave_)
+          return refuse(" uses {} atomically, which is {}, in registers", variable.name, scopeOf(variable.storage));
+        if (perWave && use.written && !wave_)
           return refuse(" runs per lane and cannot write {}, which is per wave", variable.name);
-        slotOf(wavePort(number->second), true, waveDwords(variable)).out = use.written;
-      } else if (variable.storage == Storage::PerLaunch) {
-        slotOf({.kind = Port::Kind::LaunchBlock}, true, 2);
+        if (!perWave && wave_)
+          return refuse(" runs once per wave and cannot use {}, which is per lane; a lane hook can", variable.name);
+        slotOf(variablePort(number->second), perWave, registersOf(variable)).out = use.written;
+      } else if (inBlock(variable.storage)) {
+        slotOf(blockPort(variable.storage), true, variable.storage == Storage::Lds ? 1 : 2);
       }
     }
     return {};
   }
 
-  static Port wavePort(uint32_t variable) {
-    return {.kind = Port::Kind::WaveVariable, .index = static_cast<uint16_t>(variable)};
+  /// Of a block of variables.
+  static Port blockPort(Storage storage) {
+    return {.kind = storage == Storage::PerLaunch ? Port::Kind::LaunchBlock
+                    : storage == Storage::Lds     ? Port::Kind::LdsBlock
+                                                  : Port::Kind::GroupBlock};
+  }
+
+  /// Of a variable in registers.
+  Port variablePort(uint32_t variable) const {
+    const bool perWave = request_.module.variables()[variable].storage == Storage::PerWave;
+    return {.kind = perWave ? Port::Kind::WaveVariable : Port::Kind::LaneVariable,
+            .index = static_cast<uint16_t>(variable)};
   }
 
   Result<void> makeFunction() {
@@ -250,9 +268,10 @@ private:
     for (Slot &slot : slots_) {
       for (unsigned n = 0; slot.in && n < slot.dwords; ++n)
         slot.inputs.push_back(wrapper_->getArg((slot.scalar ? 0 : scalarsIn) + slot.at + n));
-      if (slot.port.kind == Port::Kind::Register || slot.port.kind == Port::Kind::WaveVariable) {
+      if (slot.port.kind == Port::Kind::Register || slot.port.kind == Port::Kind::WaveVariable ||
+          slot.port.kind == Port::Kind::LaneVariable) {
         slot.variable =
-            b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), slot.dwords), kPrivateSpace, nullptr, "port");
+            b.CreateAlloca(llvm::ArrayType::get(b.getInt32Ty(), slot.dwords), kPrivateSpace, nullptr, kPortVariable);
         slot.variable->setAlignment(llvm::Align(16)); // no less than the variable's own
       }
     }
@@ -269,7 +288,7 @@ private:
       if (!slot.out)
         slot.results = slot.inputs;
       else if (slot.port.kind == Port::Kind::Result)
-        slot.results = toDwords(b, call, slot.dwords);
+        slot.results = resultOf(b, *call, slot.dwords);
       else
         for (unsigned n = 0; n < slot.dwords; ++n)
           slot.results.push_back(b.CreateLoad(b.getInt32Ty(), b.CreateConstGEP1_32(b.getInt32Ty(), slot.variable, n)));
@@ -288,6 +307,16 @@ private:
     return {};
   }
 
+  /// What the hook returns. Vector registers have what a wave hook computes with floating-point numbers, where there
+  /// are no scalar instructions for it.
+  std::vector<llvm::Value *> resultOf(llvm::IRBuilder<> &b, llvm::CallInst &call, unsigned count) const {
+    std::vector<llvm::Value *> dwords = toDwords(b, &call, count);
+    if (wave_ && call.getType()->isFPOrFPVectorTy())
+      for (llvm::Value *&dword : dwords)
+        dword = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {dword->getType()}, {dword});
+    return dwords;
+  }
+
   /// The value of a parameter, made from its inputs.
   llvm::Value *argument(llvm::IRBuilder<> &b, unsigned n) {
     const Source &source = request_.sources[n];
@@ -300,7 +329,18 @@ private:
          at < slots_.size() && slots_[at].port.kind == Port::Kind::Parameter && slots_[at].port.index == n; ++at)
       parts.push_back(slots_[at].inputs);
     llvm::Value *address = buildAddress(b, source, request_.target, parts);
+    if (source.kind == SourceKind::KernelArgument)
+      address = loadArgument(b, address, source.bytes);
     return fromDwords(b, toDwords(b, address, hook_.parameters[n].dwords), type);
+  }
+
+  /// A kernel's argument: nobody writes it while the kernel runs.
+  llvm::Value *loadArgument(llvm::IRBuilder<> &b, llvm::Value *address, unsigned bytes) {
+    const llvm::Align alignment(std::min<uint64_t>(4, bytes & -bytes));
+    llvm::LoadInst *const load =
+        b.CreateAlignedLoad(b.getIntNTy(8 * bytes), b.CreateIntToPtr(address, b.getPtrTy(kConstantSpace)), alignment);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(module_.getContext(), {}));
+    return load;
   }
 
   llvm::Value *read(llvm::IRBuilder<> &b, const Port &port) {
@@ -313,7 +353,12 @@ private:
     return fromDwords(b, dwords, b.getIntNTy(32 * slot.dwords));
   }
 
+  static llvm::Value *activeLanes(llvm::IRBuilder<> &b) {
+    return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {b.getInt64Ty()}, {b.getTrue()});
+  }
+
   void replaceReserved() {
+    llvm::Value *lanesAtEntry = nullptr; // where all active lanes still are
     for (llvm::CallInst *call : reservedCalls(*wrapper_)) {
       llvm::IRBuilder<> b(call);
       const std::string_view name = view(call->getCalledFunction()->getName());
@@ -325,11 +370,19 @@ private:
         value = read(b, launchPort(number()));
       else if (name == reserved::kWaveSize)
         value = b.getInt32(request_.waveSize);
-      else if (name == reserved::kExec && wave_)
+      else if (name == reserved::kPermuteLanes)
+        value = b.getInt32(request_.target.permuteLanes);
+      else if ((name == reserved::kExec || name == reserved::kActiveLanes) && wave_)
         value = read(b, execPort());
       else if (name == reserved::kExec)
-        value = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_ballot, {b.getInt64Ty()}, {b.getTrue()});
-      else if (name == reserved::kHardwareId)
+        value = activeLanes(b);
+      else if (name == reserved::kActiveLanes) {
+        if (!lanesAtEntry) {
+          llvm::IRBuilder<> entry(&*wrapper_->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+          lanesAtEntry = activeLanes(entry);
+        }
+        value = lanesAtEntry;
+      } else if (name == reserved::kHardwareId)
         value = b.CreateIntrinsic(llvm::Intrinsic::amdgcn_s_getreg, {}, {b.getInt32(hardwareId())});
       if (value)
         call->replaceAllUsesWith(b.CreateZExtOrTrunc(value, call->getType()));
@@ -353,7 +406,7 @@ private:
     for (const auto &[global, number] : variables_) {
       const Variable &variable = impl.variables[number];
       llvm::IRBuilder<> b(&*wrapper_->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-      if (variable.storage == Storage::Device) {
+      if (variable.hasAddress()) {
         global->setInitializer(nullptr);
         global->setExternallyInitialized(false);
         global->setLinkage(llvm::GlobalValue::ExternalLinkage);
@@ -362,14 +415,19 @@ private:
         global->setName(ref(kVariablePrefix) + std::to_string(number));
         continue;
       }
-      if (variable.storage == Storage::PerWave) {
-        const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == wavePort(number); });
+      if (inRegisters(variable.storage)) {
+        const Port port = variablePort(number);
+        const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == port; });
         if (!moveToLocal(*global, *slot.variable))
-          return refuse(" makes something of the address of {}, which is per wave, in registers", variable.name);
+          return refuse(" makes something of the address of {}, which is {}, in registers", variable.name,
+                        scopeOf(variable.storage));
         continue;
       }
-      llvm::Value *const block = b.CreateIntToPtr(read(b, {.kind = Port::Kind::LaunchBlock}), global->getType());
-      global->replaceAllUsesWith(b.CreatePtrAdd(block, b.getInt64(variable.offset)));
+      llvm::Value *const block = b.CreateIntToPtr(read(b, blockPort(variable.storage)), global->getType());
+      llvm::Value *const address = b.CreatePtrAdd(block, b.getInt64(variable.offset));
+      global->replaceAllUsesWith(address);
+      if (variable.storage == Storage::Lds && !keepInLds(*address))
+        return refuse(" makes something of the address of {}, which is in LDS", variable.name);
     }
     return {};
   }
@@ -389,33 +447,8 @@ private:
           part && llvm::isa<llvm::AtomicCmpXchgInst>(part->getAggregateOperand()))
         divergent.push_back(&instruction);
     }
-    for (llvm::Instruction *instruction : divergent) {
-      llvm::Type *const type = instruction->getType();
-      if (!type->isSingleValueType())
-        continue;
-      std::vector<llvm::Use *> uses;
-      for (llvm::Use &use : instruction->uses())
-        uses.push_back(&use);
-      llvm::IRBuilder<> b(instruction->getNextNode());
-      const auto bits = static_cast<unsigned>(module_.getDataLayout().getTypeSizeInBits(type).getFixedValue());
-      llvm::Value *const number = type->isPointerTy() ? b.CreatePtrToInt(instruction, b.getIntNTy(bits))
-                                                      : b.CreateBitCast(instruction, b.getIntNTy(bits));
-      const auto first = [&](llvm::Value *of) -> llvm::Value * {
-        return b.CreateIntrinsic(llvm::Intrinsic::amdgcn_readfirstlane, {of->getType()}, {of});
-      };
-      llvm::Value *uniform = nullptr;
-      if (bits == 32 || bits == 64)
-        uniform = first(number);
-      else {
-        std::vector<llvm::Value *> dwords = toDwords(b, number, (bits + 31) / 32);
-        for (llvm::Value *&dword : dwords)
-          dword = first(dword);
-        uniform = fromDwords(b, dwords, number->getType());
-      }
-      llvm::Value *const value = type->isPointerTy() ? b.CreateIntToPtr(uniform, type) : b.CreateBitCast(uniform, type);
-      for (llvm::Use *use : uses)
-        use->set(value);
-    }
+    for (llvm::Instruction *instruction : divergent)
+      hook::makeUniform(*instruction);
   }
 
   /// Whether a value is made of a lane's number, or of what assembly leaves in a vector register.
@@ -440,7 +473,7 @@ private:
     return false;
   }
 
-  /// Whether a pointer is to a local variable, which will be none.
+  /// Whether a pointer is to a local variable, which will be none, or be in the frame (frame.cc).
   static bool isLocal(const llvm::Value *pointer) {
     return llvm::isa<llvm::AllocaInst>(llvm::getUnderlyingObject(pointer));
   }
@@ -474,12 +507,52 @@ private:
 
 } // namespace
 
+Result<void> addConditional(llvm::Module &module, const WrapRequest &request) {
+  if (!request.predicate)
+    return {};
+  llvm::Function *const predicate = module.getFunction(request.predicate->symbol), *const guarded = module.getFunction(
+                                                                                       request.guarded->symbol);
+  if (!predicate || !guarded)
+    return makeError("hook {} is not in its bitcode any more", request.hook.name);
+  llvm::LLVMContext &context = module.getContext();
+  llvm::IRBuilder<> b(context);
+  std::vector<llvm::Type *> types = predicate->getFunctionType()->params();
+  const llvm::ArrayRef<llvm::Type *> more = guarded->getFunctionType()->params();
+  types.insert(types.end(), more.begin(), more.end());
+  llvm::Function *const whole = llvm::Function::Create(llvm::FunctionType::get(b.getVoidTy(), types, false),
+                                                       llvm::GlobalValue::ExternalLinkage, request.hook.symbol, module);
+  whole->addFnAttr(llvm::Attribute::NoUnwind);
+  whole->addFnAttr(llvm::Attribute::Convergent);
+  const auto call = [&](llvm::Function &function, unsigned first) {
+    std::vector<llvm::Value *> arguments;
+    for (unsigned n = 0; n < function.arg_size(); ++n)
+      arguments.push_back(whole->getArg(first + n));
+    llvm::CallInst *const made = b.CreateCall(&function, arguments);
+    made->setAttributes(function.getAttributes());
+    return made;
+  };
+  llvm::BasicBlock *const entry = llvm::BasicBlock::Create(context, "entry", whole),
+                          *const then = llvm::BasicBlock::Create(context, "then", whole),
+                          *const end = llvm::BasicBlock::Create(context, "end", whole);
+  b.SetInsertPoint(entry);
+  b.CreateCondBr(b.CreateIsNotNull(call(*predicate, 0)), then, end);
+  b.SetInsertPoint(then);
+  call(*guarded, static_cast<unsigned>(predicate->arg_size()));
+  b.CreateBr(end);
+  b.SetInsertPoint(end);
+  b.CreateRetVoid();
+  return {};
+}
+
 Result<void> isolateHook(llvm::Module &module, const WrapRequest &request) {
   if (!module.getFunction(request.hook.symbol))
     return makeError("hook {} is not in its bitcode any more", request.hook.name);
   for (const char *list : {"llvm.global.annotations", "llvm.compiler.used", "llvm.used"})
     if (llvm::GlobalVariable *variable = module.getNamedGlobal(list))
       variable->eraseFromParent();
+  llvm::SmallPtrSet<const llvm::Function *, 4> recursive; // for unwindRecursion
+  for (const Cycle &cycle : cyclesOf(module))
+    recursive.insert(cycle.begin(), cycle.end());
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -488,7 +561,7 @@ Result<void> isolateHook(llvm::Module &module, const WrapRequest &request) {
     function.setLinkage(isHook ? llvm::GlobalValue::ExternalLinkage : llvm::GlobalValue::InternalLinkage);
     function.setVisibility(llvm::GlobalValue::DefaultVisibility);
     if (!isHook)
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
+      function.addFnAttr(recursive.contains(&function) ? llvm::Attribute::NoInline : llvm::Attribute::AlwaysInline);
   }
   // Variables that nobody uses then must not be kept by their linkage.
   for (llvm::GlobalVariable &variable : module.globals())

@@ -30,11 +30,17 @@ struct WrapRequest {
   std::span<const Source> sources;
   const isa::Target &target;
   unsigned waveSize;
+  bool frame = false; ///< its local variables do not fit into registers
+  /// The two that `hook` is made of, if it is conditional().
+  const Hook *predicate = nullptr, *guarded = nullptr;
 };
 
 struct Ports {
   std::vector<Port> inputs, outputs;
 };
+
+/// Adds a function that calls the guarded hook where the predicate holds, if there is one.
+Result<void> addConditional(llvm::Module &module, const WrapRequest &request);
 
 /// Makes the hook the only function with a body and inlines all it calls. What hook.h declares stays a call.
 Result<void> isolateHook(llvm::Module &module, const WrapRequest &request);

@@ -66,7 +66,13 @@ uint8_t bytesOf(const Text &name) {
   static constexpr std::pair<std::string_view, uint8_t> kScalar[] = {
       {"x16", 64},  {"x8", 32},  {"x4", 16}, {"x3", 12}, {"x2", 8},  {"b512", 64}, {"b256", 32},
       {"b128", 16}, {"b96", 12}, {"b64", 8}, {"_u8", 1}, {"_i8", 1}, {"_u16", 2},  {"_i16", 2}};
-  static constexpr std::pair<std::string_view, uint8_t> kVector[] = {{"format_d16_xyzw", 8},
+  static constexpr std::pair<std::string_view, uint8_t> kVector[] = {{"_block", 128}, // at most: M0 may leave some out
+                                                                     {"d16_format_xyzw", 8},
+                                                                     {"d16_format_xyz", 6},
+                                                                     {"d16_format_xy", 4},
+                                                                     {"d16_format_x", 2},
+                                                                     {"d16_hi_format_x", 2},
+                                                                     {"format_d16_xyzw", 8},
                                                                      {"format_d16_xyz", 6},
                                                                      {"format_d16_xy", 4},
                                                                      {"format_d16_hi_x", 2},
@@ -90,10 +96,10 @@ uint8_t bytesOf(const Text &name) {
                                                                      {"_i8", 1},
                                                                      {"_u16", 2},
                                                                      {"_i16", 2}};
-  if (name.has("atomic") ||
-      name.startsAny({"ds_add", "ds_sub", "ds_rsub", "ds_inc", "ds_dec", "ds_min", "ds_max", "ds_and", "ds_or_",
-                      "ds_xor", "ds_mskor", "ds_wrxchg", "ds_cmpst", "ds_wrap", "ds_condxchg", "ds_storexchg",
-                      "ds_cmpstore", "ds_pk_add", "ds_cond_sub"}))
+  if (name.has("atomic") || name.startsAny({"ds_add",       "ds_sub",      "ds_rsub",   "ds_inc",      "ds_dec",
+                                            "ds_min",       "ds_max",      "ds_and",    "ds_or_",      "ds_xor",
+                                            "ds_mskor",     "ds_wrxchg",   "ds_cmpst",  "ds_wrap",     "ds_condxchg",
+                                            "ds_storexchg", "ds_cmpstore", "ds_pk_add", "ds_cond_sub", "ds_sub_clamp"}))
     return name.has("_x2") || name.ends("64") ? 8 : 4;
   if (name.starts("s_")) {
     for (const auto &[part, bytes] : kScalar)
@@ -145,6 +151,8 @@ void addMemory(const Text &name, const LlvmInstruction &instruction, Class &out)
     if (instruction.defs)
       add(Property::Load);
   }
+  if (name.has("_load_block"))
+    out.flags |= kTfe; // M0 says which registers it leaves alone
   if (name.starts("buffer_store_lds"))
     out.flags |= kToLds; // from LDS, rather
   if (load && form.has("_LDS_") && !lds)
@@ -211,11 +219,11 @@ void addIndexing(const Text &name, Class &out) {
 
 bool hasHalfResult(std::string_view mnemonic) {
   const Text name(mnemonic);
+  if (name.starts("v_sat_pk"))
+    return true;
   if (!name.starts("v_") ||
       name.hasAny({"_pk_", "_cvt_pk", "v_cmp", "mfma", "wmma", "swmmac", "v_sad_", "interp_p1", "v_dual"}))
     return false;
-  if (name.starts("v_sat_pk"))
-    return true;
   // The first type in the name is the result's: v_cvt_f32_f16 has 32 bits.
   for (size_t at = 2; at < mnemonic.size();) {
     const size_t end = std::min(mnemonic.find('_', at), mnemonic.size());
@@ -244,7 +252,7 @@ Class classify(const LlvmInstruction &instruction) {
   if (matrix ||
       name.startsAny({"v_readlane", "v_readfirstlane", "v_permlane", "ds_permute", "ds_bpermute", "ds_swizzle"}))
     add(Property::CrossLane);
-  if (name.startsAny({"v_mfma", "v_smfmac", "v_readlane", "v_writelane"}))
+  if (matrix || name.startsAny({"v_readlane", "v_writelane", "v_s_"}))
     add(Property::IgnoresExec);
   if (name.starts("v_dual"))
     add(Property::Dual);

@@ -201,6 +201,10 @@ Result<LlvmTables> readLlvmTables() {
       out.isRegister = operand.OperandType == llvm::MCOI::OPERAND_REGISTER;
       out.isPcRelative = operand.OperandType == llvm::MCOI::OPERAND_PCREL;
       out.isImmediate = operand.OperandType == llvm::MCOI::OPERAND_IMMEDIATE || out.isPcRelative;
+      out.isShortHalf =
+          operand.RegClass >= 0 &&
+          llvm::StringRef(registers->getRegClassName(&registers->getRegClass(static_cast<unsigned>(operand.RegClass))))
+              .ends_with("32_Lo128");
       if (const int tied = desc.getOperandConstraint(n, llvm::MCOI::TIED_TO); tied >= 0)
         out.tiedTo = static_cast<unsigned>(tied);
     }

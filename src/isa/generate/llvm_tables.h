@@ -87,6 +87,7 @@ struct LlvmOperand {
   bool isRegister;  ///< can only be one
   bool isImmediate; ///< can only be one
   bool isPcRelative;
+  bool isShortHalf; ///< of a class of VGPRs that has only the first 128: bit 7 selects a half
   std::optional<unsigned> tiedTo;
 };
 

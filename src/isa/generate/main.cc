@@ -31,7 +31,7 @@ bool consume(std::string_view &text, std::string_view prefix) {
 }
 
 RegisterRow rangeRow(Reg first, unsigned count) {
-  return {static_cast<uint16_t>(number(first)), static_cast<uint8_t>(count), 0};
+  return {static_cast<uint16_t>(number(first)), static_cast<uint8_t>(count), 0, false};
 }
 
 /// The registers behind LLVM's name of one: "VGPR4_VGPR5", "SGPR3", "VCC_LO", "FLAT_SCR_vi", "VGPR0_HI16". None for
@@ -75,13 +75,15 @@ RegisterRow rowOf(const LlvmRegister &reg) {
     unsigned count = 0;
     for (size_t at = reg.name.find(prefix); at != std::string::npos; at = reg.name.find(prefix, at + 1))
       ++count;
-    return rangeRow(first + index, count);
+    RegisterRow row = rangeRow(first + index, count);
+    row.high = reg.name.ends_with("_HI16");
+    return row;
   }
   for (const Named &named : kNamed)
     if (std::string_view(reg.name).starts_with(named.prefix))
       return rangeRow(named.first, named.count);
   const bool computed = reg.name.starts_with("SRC_") || reg.name.starts_with("LDS_DIRECT");
-  return {0, 0, static_cast<uint8_t>(computed ? reg.code & 0xff : 0)};
+  return {0, 0, static_cast<uint8_t>(computed ? reg.code & 0xff : 0), false};
 }
 
 // --- Forms -------------------------------------------------------------------------------------------------------
@@ -103,6 +105,7 @@ std::vector<OperandForm> operandsOf(const LlvmInstruction &instruction, uint32_t
     const LlvmOperand &operand = instruction.operands[n];
     OperandForm out = {static_cast<uint8_t>(n), roleOf(instruction, operand), shapeOf(operand), n < instruction.defs,
                        n >= instruction.defs};
+    out.half = operand.isShortHalf;
     if (out.written && operand.name == Name::None)
       out.role = Role::Destination;
     // LLVM has registers that are written by index among the sources.
@@ -182,7 +185,11 @@ private:
     const bool dpp = has(Name::DppCtrl) || has(Name::Dpp8);
     const bool vop3 = mnemonic.starts_with("v_") && !mnemonic.starts_with("v_dual") && !has(Name::Imm) &&
                       !has(Name::DstUnused) && !has(Name::Src0Sel) && instruction.size == (dpp ? 12 : 8);
-    if (vop3 && has(Name::OpSelHi))
+    // VOP3P without op_sel_hi has the same modifiers. SWMMAC's op_sel is the set of indices.
+    const bool wave = mnemonic.starts_with("v_wmma") || mnemonic.starts_with("v_swmmac");
+    if (vop3 && mnemonic.starts_with("v_swmmac"))
+      kind.flags |= kPacked | kOpSelField;
+    else if (vop3 && (has(Name::OpSelHi) || wave || mnemonic.starts_with("v_dot4_f32")))
       kind.flags |= kPacked;
     else if (vop3 && !(kind.properties & static_cast<uint32_t>(Property::Matrix)) &&
              !(has(Name::Vdst) && has(Name::Sdst)))
@@ -199,10 +206,16 @@ private:
     form.space = kind.space;
     form.bytes = kind.bytes;
     std::vector<OperandForm> operands = operandsOf(instruction, kind.flags);
-    if (d16)
+    // WMMA with 16-bit results that has op_sel writes the half of each register that it says.
+    const bool halves =
+        mnemonic.starts_with("v_wmma_") && mnemonic.find("f16_16x") != mnemonic.npos && has(Name::OpSel);
+    // Conversions to 8-bit floats write one half of their result, or one byte.
+    const bool bytes = mnemonic.ends_with("_fp8_f32") || mnemonic.ends_with("_bf8_f32");
+    if (d16 || halves || bytes)
       for (OperandForm &operand : operands)
         operand.read |= operand.written;
-    if (d16 || (kind.properties & static_cast<uint32_t>(Property::IgnoresExec) && mnemonic == "v_writelane_b32") ||
+    if (d16 || halves || bytes ||
+        (kind.properties & static_cast<uint32_t>(Property::IgnoresExec) && mnemonic == "v_writelane_b32") ||
         mnemonic == "v_fma_mixlo_f16" || mnemonic == "v_fma_mixhi_f16" || mnemonic == "v_mad_mixlo_f16" ||
         mnemonic == "v_mad_mixhi_f16")
       kind.properties |= static_cast<uint32_t>(Property::PartialWrite);
@@ -356,14 +369,14 @@ std::string Builder::source() const {
                         f.operandCount, f.implicitReadCount, f.implicitWriteCount, f.operands, f.implicits);
   text += "};\n\nconstexpr OperandForm kOperandFormRows[] = {\n";
   for (const OperandForm &o : operandForms_)
-    text += fmt::format("{{{},Role({}),OperandShape({}),{},{}}},\n", o.index, static_cast<int>(o.role),
-                        static_cast<int>(o.shape), o.written, o.read);
+    text += fmt::format("{{{},Role({}),OperandShape({}),{},{},{}}},\n", o.index, static_cast<int>(o.role),
+                        static_cast<int>(o.shape), o.written, o.read, o.half);
   text += "};\n\nconstexpr RegRange kImplicitRegisterRows[] = {\n";
   for (const RegRange &r : implicits_)
     text += fmt::format("{{Reg({}),{}}},\n", number(r.first), r.count);
   text += "};\n\nconstexpr RegisterRow kRegisterRowRows[] = {\n";
   for (const RegisterRow &r : registers_)
-    text += fmt::format("{{{},{},{}}},\n", r.first, r.count, r.code);
+    text += fmt::format("{{{},{},{},{}}},\n", r.first, r.count, r.code, r.high);
   text += "};\n} // namespace\n\n"
           "constinit const std::span<const uint16_t> kFormOfInstruction = kFormOfInstructionRows;\n"
           "constinit const std::span<const Form> kForms = kFormRows;\n"

@@ -14,18 +14,29 @@ Role roleOf(const LlvmInstruction &instruction, const LlvmOperand &operand) {
   case Name::Vdst:
   case Name::Sdst:
   case Name::VdstX:
-  case Name::VdstY:
     return Role::Destination;
+  case Name::VdstY:
+    return Role::DestinationY;
   case Name::Vdst1:
     return Role::Destination1;
   case Name::Src0:
   case Name::None: // SOP1
   case Name::Src0X:
-  case Name::Src0Y:
     return Role::Source0;
+  case Name::Vsrc1X:
+    return Role::Source1;
+  case Name::Vsrc2X:
+    return Role::Source2;
+  case Name::Src0Y:
+    return Role::Source0Y;
+  case Name::Vsrc1Y:
+    return Role::Source1Y;
+  case Name::Vsrc2Y:
+    return Role::Source2Y;
   case Name::Src1:
     return mnemonic == "s_set_gpr_idx_on" ? Role::IndexModes : Role::Source1;
   case Name::Src2:
+  case Name::Index: // C is where D is, and the index takes its place
     return Role::Source2;
   case Name::Imm:
   case Name::ImmDeferred:

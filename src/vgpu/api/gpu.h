@@ -66,7 +66,7 @@ private:
     std::shared_ptr<LaunchMemory> memory;
   };
   Result<Prepared> prepare(const Kernel &kernel, const LaunchOptions &options, const Arguments &arguments);
-  Result<std::shared_ptr<ScratchRing>> scratchFor(uint32_t bytesPerLane);
+  Result<std::shared_ptr<ScratchRing>> scratchFor(uint32_t bytesPerLane, uint32_t lanes);
   std::string nameOf(uint64_t descriptor);
 
   // In this order: workers end before what they use does.

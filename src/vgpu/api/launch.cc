@@ -45,11 +45,18 @@ struct ScratchMemory {
   GpuBlock block;
 };
 
-/// The buffer resource that ROCr makes for gfx9 (AqlQueue::FillBufRsrc*): swizzle enabled; DST_SEL xyzw, unsigned
-/// dwords, 4-byte elements, index stride 64, thread id added to the index.
-std::array<uint32_t, 4> scratchResource(uint64_t base, uint64_t bytes) {
-  return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | 0x80000000u,
-          static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX)), 0x00ea4fac};
+/// The buffer resource that ROCr makes (AqlQueue::FillBufRsrc*): swizzle enabled; DST_SEL xyzw, unsigned dwords. On
+/// gfx9, 4-byte elements, index stride 64, thread id added to the index; later the packet processor fills these in
+/// (wave_start.cc), and there is no range. gfx10's resource has a level, later ones' two bits for swizzling.
+std::array<uint32_t, 4> scratchResource(const isa::Target &target, uint64_t base, uint64_t bytes) {
+  using isa::BufferResource;
+  const BufferResource layout = target.bufferResource;
+  const uint32_t format = layout <= BufferResource::Gfx9    ? 0x00ea4fac
+                          : layout == BufferResource::Gfx10 ? 0x21014fac
+                                                            : 0x20014fac;
+  const uint32_t swizzle = layout <= BufferResource::Gfx10 ? 2u << 30 : 1u << 30;
+  return {static_cast<uint32_t>(base), static_cast<uint32_t>(base >> 32) | swizzle,
+          static_cast<uint32_t>(std::min<uint64_t>(bytes, UINT32_MAX)), format};
 }
 
 } // namespace
@@ -63,10 +70,10 @@ Result<void> Gpu::prepare() {
   return {};
 }
 
-Result<std::shared_ptr<ScratchRing>> Gpu::scratchFor(uint32_t bytesPerLane) {
+Result<std::shared_ptr<ScratchRing>> Gpu::scratchFor(uint32_t bytesPerLane, uint32_t lanes) {
   const DeviceConfig &config = device_->config();
   // COMPUTE_TMPRING_SIZE counts in units of 1 KiB.
-  const uint64_t perWave = (uint64_t{bytesPerLane} * device_->target().waveSize + 1023) / 1024 * 1024;
+  const uint64_t perWave = (uint64_t{bytesPerLane} * lanes + 1023) / 1024 * 1024;
   std::lock_guard lock(mutex_);
   if (scratch_ && scratch_->bytesPerWave() >= perWave)
     return scratch_;
@@ -76,7 +83,8 @@ Result<std::shared_ptr<ScratchRing>> Gpu::scratchFor(uint32_t bytesPerLane) {
   auto memory = std::make_shared<ScratchMemory>();
   memory->block = LUTHIER_TRY(GpuBlock::make(*memory_, perWave * slots));
   const uint64_t base = memory->block.address();
-  memory->ring.reset(base, perWave, static_cast<uint32_t>(slots), scratchResource(base, perWave * slots));
+  memory->ring.reset(base, perWave, static_cast<uint32_t>(slots),
+                     scratchResource(device_->target(), base, perWave * slots));
   // Launches that still use a smaller ring keep it alive.
   scratch_ = std::shared_ptr<ScratchRing>(memory, &memory->ring);
   return scratch_;
@@ -122,7 +130,8 @@ Result<Gpu::Prepared> Gpu::prepare(const Kernel &kernel, const LaunchOptions &op
       report(WaveView(workgroup, wave));
     };
   if (launch.privateSegmentSize)
-    launch.scratch = LUTHIER_TRY(scratchFor(launch.privateSegmentSize));
+    launch.scratch =
+        LUTHIER_TRY(scratchFor(launch.privateSegmentSize, descriptorAt(kernel.descriptor).waveSize(device_->target())));
   {
     std::lock_guard lock(mutex_);
     launch.dispatchId = dispatches_++;
@@ -190,7 +199,7 @@ void RunningLaunch::State::finish(const Dispatch &finished) {
   report.nanoseconds = (finished.endTime() - finished.startTime()) * (1'000'000'000 / Device::kClockHz);
   report.translatedWaves = finished.translatedWaves();
   if (const DispatchCounters *counters = finished.counters()) {
-    const Decoder &decoder = finished.device().code().decoder();
+    const Decoder &decoder = finished.decoder();
     report.waves = counters->waves();
     for (size_t n = 0; n < counters->opcodes().size(); ++n) {
       const OpcodeCount &count = counters->opcodes()[n];

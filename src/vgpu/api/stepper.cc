@@ -37,9 +37,9 @@ public:
   std::string instruction(uint32_t index) override {
     const uint64_t pc = wave(index).pc();
     uint64_t readable = 0;
-    while (readable < kMaxInstructionBytes && device_.memory().allows(pc + readable, 4, device_.mask()))
+    while (readable < kMaxInstructionBytes && device_.memory().mapped(pc + readable, 4, device_.mask()))
       readable += 4;
-    return device_.code().decoder().text({reinterpret_cast<const uint8_t *>(pc), readable}, pc);
+    return dispatch_->decoder().text({reinterpret_cast<const uint8_t *>(pc), readable}, pc);
   }
 
   StepState step(uint32_t index) override { return stateOf(group_->step(index)); }

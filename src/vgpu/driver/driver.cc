@@ -1,5 +1,6 @@
 #include "vgpu/driver/driver.h"
 
+#include "check/text.h"
 #include "support/log.h"
 #include "support/variables.h"
 #include "support/write_all.h"
@@ -100,7 +101,8 @@ Result<std::vector<DeviceConfig>> configuredGpus() {
 
 Driver::Driver(const Topology &machine)
     : stats_(Stats::fromEnvironment().release()), trace_(Trace::fromEnvironment()), topology(machine),
-      memory(space_, topology.host().memoryBytes, memorySizes(topology)), sharedMemory(space_, gpuIds(topology)) {
+      memory(space_, topology.host().memoryBytes, memorySizes(topology)), sharedMemory(space_, gpuIds(topology)),
+      check(CheckSession::fromEnvironment(space_, code, memory)) {
   const auto internal = [&](uint64_t bytes) {
     const auto made = memory.allocateInternal(bytes, std::max(bytes, AddressSpace::kPageSize));
     if (!made)
@@ -122,6 +124,10 @@ Driver::Driver(const Topology &machine)
     device->strictWaits = strictWaits;
     device->poison = poison_;
     device->strictResources = strictResources_;
+    device->memoryCheck = check ? check->memoryCheck() : nullptr;
+    device->explain = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
+      return check::toText(explainer.explain(wave, inst, access, nullptr));
+    };
     device->xnack = [this](uint64_t kernelObject) { return sharedMemory.xnack() && code.madeForXnack(kernelObject); };
     device->kernelName = [this](uint64_t kernelObject) { return code.kernelName(kernelObject); };
     device->onInterrupt = [this](uint32_t m0) {

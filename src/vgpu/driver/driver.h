@@ -4,6 +4,7 @@
 // still waiting inside ioctls and the GPUs may still be running. A child of fork starts anew (entry.cc).
 #pragma once
 
+#include "vgpu/driver/check_session.h"
 #include "vgpu/driver/dead_registers.h"
 #include "vgpu/driver/events.h"
 #include "vgpu/driver/loaded_code.h"
@@ -64,6 +65,8 @@ public:
   LoadedLiveness liveness{code};
   MemoryManager memory;
   SharedMemory sharedMemory;
+  const Explainer explainer{code, memory};
+  const std::unique_ptr<CheckSession> check; ///< null: nothing is checked beyond what hardware does
   std::unique_ptr<EventTable> events;
   /// Of the page that the events' mailboxes are in: where the runtime finds ours, and the handle of its own.
   static constexpr uint64_t mailboxOffset = kfd::mmapOffset(kfd::MmapType::Events, 0);

@@ -10,6 +10,7 @@
 #include "vgpu/driver/device_files.h"
 #include "vgpu/driver/driver.h"
 #include "vgpu/driver/drm.h"
+#include "vgpu/driver/hsa_allocations.h"
 #include "vgpu/driver/kfd.h"
 #include "vgpu/driver/tree.h"
 #include "vgpu/translate/report.h"
@@ -53,6 +54,8 @@ void reportAtExit() {
   if (!ending)
     return;
   ending->driver.writeStats();
+  if (CheckSession *check = ending->driver.check.get())
+    check->finish();
   ending->driver.reportChecks();
   if (const std::string text = TranslationReport::process().text(); !text.empty())
     log::info("{}", text);
@@ -107,6 +110,11 @@ void *mmapFile(LuthierVgpuFile, void *address, size_t size, int, int flags, off_
   return running->driver.memory.mapToHost(address, size, flags, static_cast<uint64_t>(offset));
 }
 
+CheckSession *currentCheck() {
+  Process *const running = current();
+  return running ? running->driver.check.get() : nullptr;
+}
+
 Result<Machine *> makeMachine() {
   std::vector<DeviceConfig> gpus = LUTHIER_TRY(configuredGpus());
   Topology topology(HostInfo::read(), std::move(gpus));
@@ -149,4 +157,26 @@ extern "C" [[gnu::visibility("default")]] const LuthierVgpuDriver *luthierVgpuDr
     std::atexit(reportAtExit);
   });
   return driver.version ? &driver : nullptr;
+}
+
+// `luthier check` names this library in HSA_TOOLS_LIB (driver/hsa_allocations.h). In other runs ROCr does not know of
+// it.
+extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
+  using namespace luthier::vgpu;
+  if (currentCheck())
+    watchHsaAllocations(table, currentCheck);
+  return true;
+}
+
+extern "C" [[gnu::visibility("default")]] void OnUnload() {}
+
+// For libluthier-check.so (preload/hip_calls.c): the application has asked HIP for this memory, or has freed it.
+extern "C" [[gnu::visibility("default")]] void luthierVgpuClaim(void *memory) {
+  if (luthier::vgpu::CheckSession *check = luthier::vgpu::currentCheck())
+    check->claimed(reinterpret_cast<uint64_t>(memory));
+}
+
+extern "C" [[gnu::visibility("default")]] void luthierVgpuFreed(void *memory) {
+  if (luthier::vgpu::CheckSession *check = luthier::vgpu::currentCheck())
+    check->freedByHip(reinterpret_cast<uint64_t>(memory));
 }

@@ -13,6 +13,7 @@ namespace luthier::vgpu {
 
 struct GpuModel {
   std::string_view target;
+  std::string_view product;  ///< whose numbers these are
   std::string_view codename; ///< of the chip, as the kernel driver has it in a node's `name`
   uint16_t deviceId;
   uint8_t pciRevision;

@@ -39,6 +39,19 @@ bool rangeLock(int fd, int command, short type, uint64_t offset, uint64_t size, 
 
 off_t noteOf(uint64_t offset) { return static_cast<off_t>(kFileBytes + offset / kPage * kNoteBytes); }
 
+/// Freed buffers that are remembered for messages.
+constexpr size_t kMostFreed = 1024;
+
+Allocation asAllocation(uint64_t address, const Buffer &buffer) {
+  Allocation allocation;
+  allocation.begin = address;
+  allocation.size = buffer.size;
+  allocation.kind = buffer.flags & kfd::memory::kVram          ? Allocation::Kind::Device
+                    : buffer.flags & kfd::memory::kUserPointer ? Allocation::Kind::Registered
+                                                               : Allocation::Kind::Host;
+  return allocation;
+}
+
 /// Whether the host has something at all of these pages.
 bool hostHas(uint64_t begin, uint64_t size) {
   constexpr uint64_t kAtOnce = 4096;
@@ -283,6 +296,10 @@ int MemoryManager::release(uint64_t handle) {
       return EINVAL;
     if (found->second.mapped)
       return EBUSY;
+    if (found->second.address) {
+      freed_.push_front(asAllocation(found->second.address, *found->second.buffer));
+      freed_.resize(std::min(freed_.size(), kMostFreed));
+    }
     last = std::move(found->second.buffer);
     auto [first, end] = byAddress_.equal_range(found->second.address);
     byAddress_.erase(std::find_if(first, end, [&](const auto &entry) { return entry.second == handle; }));
@@ -291,6 +308,39 @@ int MemoryManager::release(uint64_t handle) {
   if (onFree)
     onFree(handle);
   return 0;
+}
+
+std::optional<Allocations::Neighbour> MemoryManager::nearest(uint64_t address) {
+  using Where = Allocations::Neighbour::Where;
+  std::lock_guard lock(mutex_);
+  std::optional<Allocations::Neighbour> best;
+  const auto consider = [&](const Allocation &allocation, bool freed) {
+    Allocations::Neighbour here{allocation, freed, Where::Inside, 0};
+    if (address < allocation.begin) {
+      here.where = Where::Before;
+      here.distance = allocation.begin - address;
+    } else if (address >= allocation.end()) {
+      here.where = Where::Behind;
+      here.distance = address - allocation.end();
+    }
+    // Of two as near as each other, the live one, or the one that was freed last.
+    if (!best || here.distance < best->distance)
+      best = here;
+  };
+  const auto considerLive = [&](uint64_t handle) {
+    const Object &object = objects_.at(handle);
+    consider(asAllocation(object.address, *object.buffer), false);
+  };
+  auto after = byAddress_.upper_bound(address);
+  if (after != byAddress_.end())
+    considerLive(after->second);
+  if (after != byAddress_.begin() && std::prev(after)->first != 0)
+    considerLive(std::prev(after)->second);
+  for (const Allocation &allocation : freed_)
+    consider(allocation, true);
+  if (best && best->where == Where::Inside)
+    best->distance = address - best->allocation.begin;
+  return best;
 }
 
 std::shared_ptr<Buffer> MemoryManager::buffer(uint64_t handle) {

@@ -11,8 +11,10 @@
 
 #include "vgpu/driver/kfd_abi.h"
 #include "vgpu/memory/address_space.h"
+#include "vgpu/memory/allocations.h"
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -114,6 +116,8 @@ public:
 
   /// Null when there is none.
   std::shared_ptr<Buffer> buffer(uint64_t handle);
+  /// The buffer, live or freed, that is nearest to an address of a GPU. For messages.
+  std::optional<Allocations::Neighbour> nearest(uint64_t address);
   /// For the driver's own use: the buffer's bytes, mapped for as long as the process lives. Null, and errno.
   static void *mapInternally(const Buffer &buffer);
 
@@ -186,6 +190,7 @@ private:
   std::map<uint64_t, Part> parts_;                                            ///< by address
   std::map<std::pair<uint32_t, uint32_t>, std::shared_ptr<Buffer>> provided_; ///< by GPU and kind
   std::map<std::pair<uint32_t, uint32_t>, Foreign> foreign_;                  ///< by process and descriptor
+  std::deque<Allocation> freed_;                                              ///< the last ones, newest first
   std::vector<uint64_t> used_;                                                ///< by GPU; the host's is last
   uint32_t nextHandle_ = 1;
   uint64_t nextForeignOffset_;

@@ -49,10 +49,10 @@ int QueueTable::create(uint32_t gpu, kfd::CreateQueue &request) {
   Device &device = *devices_[gpu];
   const DeviceMask mask = device.mask();
   const AddressSpace &memory = device.memory();
-  if (!request.ring || !std::has_single_bit(request.ringBytes) || !memory.allows(request.ring, request.ringBytes, mask))
+  if (!request.ring || !std::has_single_bit(request.ringBytes) || !memory.mapped(request.ring, request.ringBytes, mask))
     return EINVAL;
   for (const uint64_t pointer : {request.readPointer, request.writePointer})
-    if (!pointer || pointer % sizeof(uint64_t) || !memory.allows(pointer, sizeof(uint64_t), mask))
+    if (!pointer || pointer % sizeof(uint64_t) || !memory.mapped(pointer, sizeof(uint64_t), mask))
       return EINVAL;
 
   auto entry = std::make_shared<Entry>();

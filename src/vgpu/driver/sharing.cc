@@ -11,8 +11,6 @@ namespace luthier::vgpu {
 
 namespace {
 
-constexpr uint64_t kPage = AddressSpace::kPageSize;
-
 struct Description {
   static constexpr uint64_t kMagic = 0x6275666d75687431;
   uint64_t magic = kMagic;
@@ -50,7 +48,7 @@ std::optional<SharedBuffer> readDmabuf(int fd) {
 
 // Process, descriptor in 16 bits, first page in 48, pages in 32.
 bool packShareHandle(const SharedBuffer &shared, uint32_t (&words)[4]) {
-  const uint64_t page = shared.offset / kPage, pages = shared.size / kPage;
+  const uint64_t page = shared.offset / AddressSpace::kPageSize, pages = shared.size / AddressSpace::kPageSize;
   if (shared.fd >> 16 || page >> 48 || pages >> 32)
     return false;
   words[0] = shared.pid;
@@ -64,8 +62,8 @@ SharedBuffer unpackShareHandle(const uint32_t (&words)[4]) {
   SharedBuffer shared;
   shared.pid = words[0];
   shared.fd = words[1] & 0xffff;
-  shared.offset = (uint64_t{words[1] >> 16} << 32 | words[2]) * kPage;
-  shared.size = words[3] * kPage;
+  shared.offset = (uint64_t{words[1] >> 16} << 32 | words[2]) * AddressSpace::kPageSize;
+  shared.size = words[3] * AddressSpace::kPageSize;
   shared.flags = kfd::memory::kVram | kfd::memory::kPublic | kfd::memory::kWritable;
   return shared;
 }

@@ -11,7 +11,7 @@ namespace luthier::vgpu {
 
 namespace {
 
-constexpr uint64_t kPage = AddressSpace::kPageSize;
+constexpr uint64_t kSvmGranule = AddressSpace::kPageSize;
 /// Pages that are looked for at once.
 constexpr uint64_t kBlockPages = 64;
 
@@ -20,7 +20,7 @@ uint64_t readablePages(uint64_t begin, uint64_t pages) {
   iovec remote[kBlockPages];
   char bytes[kBlockPages];
   for (uint64_t n = 0; n < pages; ++n)
-    remote[n] = {reinterpret_cast<void *>(begin + n * kPage), 1};
+    remote[n] = {reinterpret_cast<void *>(begin + n * kSvmGranule), 1};
   iovec local{bytes, pages};
   const ssize_t got = process_vm_readv(getpid(), &local, 1, remote, pages, 0);
   return got < 0 ? 0 : static_cast<uint64_t>(got);
@@ -57,7 +57,8 @@ void SharedMemory::split(uint64_t at) {
 
 int SharedMemory::set(uint64_t start, uint64_t size, std::span<const kfd::SvmAttribute> attributes) {
   using enum kfd::SvmType;
-  if (start % kPage || size % kPage || size == 0 || start >= AddressSpace::kEnd || size > AddressSpace::kEnd - start)
+  if (start % kSvmGranule || size % kSvmGranule || size == 0 || start >= AddressSpace::kEnd ||
+      size > AddressSpace::kEnd - start)
     return EINVAL;
   for (const kfd::SvmAttribute &attribute : attributes) {
     DeviceMask mask;
@@ -150,7 +151,7 @@ int SharedMemory::set(uint64_t start, uint64_t size, std::span<const kfd::SvmAtt
 // Of several ranges, the kernel driver tells what they have in common.
 int SharedMemory::get(uint64_t start, uint64_t size, std::span<kfd::SvmAttribute> attributes) {
   using enum kfd::SvmType;
-  if (start % kPage || size % kPage || size == 0)
+  if (start % kSvmGranule || size % kSvmGranule || size == 0)
     return EINVAL;
   std::lock_guard lock(mutex_);
   std::vector<const Attributes *> found;
@@ -227,8 +228,8 @@ bool SharedMemory::pageIn(uint64_t address, DeviceMask device) {
   if (address >= AddressSpace::kEnd)
     return false;
   std::lock_guard lock(mutex_);
-  const uint64_t page = address / kPage * kPage;
-  uint64_t end = (page / (kBlockPages * kPage) + 1) * (kBlockPages * kPage);
+  const uint64_t page = address / kSvmGranule * kSvmGranule;
+  uint64_t end = (page / (kBlockPages * kSvmGranule) + 1) * (kBlockPages * kSvmGranule);
   auto after = ranges_.upper_bound(page);
   const auto before = after == ranges_.begin() ? ranges_.end() : std::prev(after);
   if (before != ranges_.end() && page < before->second.end) {
@@ -242,18 +243,18 @@ bool SharedMemory::pageIn(uint64_t address, DeviceMask device) {
       end = std::min(end, after->first);
   }
   // From the page that is wanted to the end of the block, or to what the host has not.
-  const uint64_t readable = readablePages(page, (end - page) / kPage);
+  const uint64_t readable = readablePages(page, (end - page) / kSvmGranule);
   if (readable == 0)
     return false;
   // Pages that are there for another reason must stay when these go.
-  for (uint64_t at = page; at < page + readable * kPage; at += kPage) {
-    if (space_.allows(at, 1, device))
+  for (uint64_t at = page; at < page + readable * kSvmGranule; at += kSvmGranule) {
+    if (space_.mapped(at, 1, device))
       continue;
     if (!pages_.empty() && pages_.back().begin + pages_.back().size == at && pages_.back().devices == device)
-      pages_.back().size += kPage;
+      pages_.back().size += kSvmGranule;
     else
-      pages_.push_back({at, kPage, device});
-    space_.map(at, kPage, device);
+      pages_.push_back({at, kSvmGranule, device});
+    space_.map(at, kSvmGranule, device);
   }
   hasPages_.store(true, std::memory_order_release);
   return true;

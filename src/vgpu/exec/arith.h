@@ -55,6 +55,15 @@ template <class T> [[gnu::always_inline]] inline T median(T a, T b, T c, Mode m)
   return isNan(a) || isNan(b) || isNan(c) ? minimum(minimum(a, b, m), c, m) : d;
 }
 
+/// The same of gfx12's v_med3_num.
+template <class T> [[gnu::always_inline]] inline T medianNumber(T a, T b, T c) {
+  const T most = greatestNumber(greatestNumber(a, b), c);
+  T d = greatestNumber(a, b);
+  d = most == b ? greatestNumber(a, c) : d;
+  d = most == a ? greatestNumber(b, c) : d;
+  return isNan(a) || isNan(b) || isNan(c) ? leastNumber(leastNumber(a, b), c) : d;
+}
+
 /// x * 2^n with one rounding.
 [[gnu::always_inline]] inline f32 scaleBy(f32 x, i32 n) {
   // Beyond +-300 every f32 over- or underflows; within, f64 has room for the exact product.

@@ -2,7 +2,8 @@
 //
 // A workgroup's LDS is touched by one host thread at a time, its waves take turns: nothing here is atomic for the host.
 // Out of range, reads return 0 and writes are dropped, each lane and each of the two elements of READ2 and WRITE2 on
-// its own. M0 does not limit LDS on gfx9, whatever chapter 11 says: LLVM does not set it up.
+// its own; from gfx12 on, also each dword that is read and each byte that is written. M0 does not limit LDS on gfx9,
+// whatever chapter 11 says: LLVM does not set it up.
 
 #include "vgpu/exec/tables.h"
 #include "vgpu/exec/vmem.h"
@@ -14,12 +15,15 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 namespace {
 
-const Inst *noGds(Wave &w, const Inst *i) { return w.illegal(i, "uses GDS memory, which this GPU does not have"); }
+const Inst *noGds(Wave &w, const Inst *i) {
+  return w.illegal(i, "uses GDS memory, which the virtual GPU does not have");
+}
 
 /// Host addresses of `bytes` at LDS address v + offset, in `address`. Returns the active lanes that are in range.
 /// The sum wraps at 32 bits: LLVM folds offsets into negative bases.
 template <unsigned Bytes>
-[[gnu::always_inline]] inline u64 ldsAddresses(const Wave &w, const u32 *v, u32 offset, u64 exec, u64 *address) {
+[[gnu::always_inline]] inline u64 ldsAddresses(Wave &w, const Inst *i, const u32 *v, u32 offset, u64 exec, u64 *address,
+                                               bool write) {
   const u64 base = reinterpret_cast<u64>(w.lds);
   const u64 size = w.ldsSize;
   u64 inside = 0;
@@ -35,6 +39,8 @@ template <unsigned Bytes>
     const auto n = static_cast<unsigned>(__builtin_ctzll(m));
     inside |= static_cast<u64>(address[n] - base + Bytes <= size) << n;
   }
+  if (inside != exec && w.check) [[unlikely]]
+    w.outsideLds(i, address, exec & ~inside, Bytes, write);
   return inside;
 }
 
@@ -47,6 +53,40 @@ template <unsigned Bytes>
   first += offset;
   block = reinterpret_cast<u64>(w.lds) + first;
   return static_cast<u64>(first) + N * Bytes <= w.ldsSize;
+}
+
+/// Reads lanes of EXEC of which some may be out of range, from addresses that `ldsAddresses` has made.
+template <Data D>
+[[gnu::always_inline]] inline void readLanes(Wave &w, const Inst *i, u32 *d, const u64 *address, u64 inside, u64 exec) {
+  gather<D>(d, address, inside);
+  if (inside == exec) [[likely]]
+    return;
+  if (registersOf(D) == 1 || !i->ds.dwordsApart)
+    return zeroLanes(d, exec & ~inside, registersOf(D));
+  for (u64 m = exec & ~inside; m; m &= m - 1) {
+    const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+    const u64 offset = address[n] - reinterpret_cast<u64>(w.lds);
+    for (unsigned c = 0; c < registersOf(D); ++c)
+      d[c * kRow + n] = offset + 4 * c + 4 <= w.ldsSize ? *reinterpret_cast<const Mem32 *>(address[n] + 4 * c) : 0;
+  }
+}
+
+/// The same the other way.
+template <Data D>
+[[gnu::always_inline]] inline void writeLanes(Wave &w, const Inst *i, const u32 *s, const u64 *address, u64 inside,
+                                              u64 exec) {
+  scatter<D>(s, address, inside);
+  if (inside == exec || !i->ds.dwordsApart) [[likely]]
+    return;
+  for (u64 m = exec & ~inside; m; m &= m - 1) {
+    const auto n = static_cast<unsigned>(__builtin_ctzll(m));
+    const u64 offset = address[n] - reinterpret_cast<u64>(w.lds);
+    u32 value[4];
+    storeLane<D>(s, n, reinterpret_cast<u64>(value));
+    for (unsigned k = 0; k < bytesOf(D); ++k)
+      if (offset + k < w.ldsSize)
+        w.lds[offset + k] = reinterpret_cast<const u8 *>(value)[k];
+  }
 }
 
 template <Data D> [[gnu::always_inline]] inline void readBlock(Wave &w, u32 *d, u64 block, u64 exec) {
@@ -106,9 +146,8 @@ template <Data D> const Inst *dsRead(Wave &w, const Inst *i) {
   }
   if (exec == kAllLanes && readParts<D, 1>(w, v, {offset}, {d})) [[likely]]
     return i->next();
-  const u64 inside = ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses);
-  gather<D>(d, w.addresses, inside);
-  zeroLanes(d, exec & ~inside, registersOf(D));
+  const u64 inside = ldsAddresses<bytesOf(D)>(w, i, v, offset, exec, w.addresses, false);
+  readLanes<D>(w, i, d, w.addresses, inside, exec);
   return i->next();
 }
 
@@ -124,7 +163,8 @@ template <Data D> const Inst *dsWrite(Wave &w, const Inst *i) {
     exec == kAllLanes ? storeBlock<D>(s, block) : storeBlock<D>(s, block, exec);
     return i->next();
   }
-  scatter<D>(s, w.addresses, ldsAddresses<bytesOf(D)>(w, v, offset, exec, w.addresses));
+  const u64 inside = ldsAddresses<bytesOf(D)>(w, i, v, offset, exec, w.addresses, true);
+  writeLanes<D>(w, i, s, w.addresses, inside, exec);
   return i->next();
 }
 
@@ -154,12 +194,10 @@ template <Data D, unsigned Scale> const Inst *dsRead2(Wave &w, const Inst *i) {
     return i->next();
   // The address register may be one of the results: both addresses before any result.
   alignas(64) u64 address1[N];
-  const u64 inside0 = ldsAddresses<bytesOf(D)>(w, v, offset0<D, Scale>(i), exec, w.addresses);
-  const u64 inside1 = ldsAddresses<bytesOf(D)>(w, v, offset1<D, Scale>(i), exec, address1);
-  gather<D>(d0, w.addresses, inside0);
-  gather<D>(d1, address1, inside1);
-  zeroLanes(d0, exec & ~inside0, registersOf(D));
-  zeroLanes(d1, exec & ~inside1, registersOf(D));
+  const u64 inside0 = ldsAddresses<bytesOf(D)>(w, i, v, offset0<D, Scale>(i), exec, w.addresses, false);
+  const u64 inside1 = ldsAddresses<bytesOf(D)>(w, i, v, offset1<D, Scale>(i), exec, address1, false);
+  readLanes<D>(w, i, d0, w.addresses, inside0, exec);
+  readLanes<D>(w, i, d1, address1, inside1, exec);
   return i->next();
 }
 
@@ -178,10 +216,13 @@ template <Data D, unsigned Scale> const Inst *dsWrite2(Wave &w, const Inst *i) {
       storeBlock<D>(s1, block1);
     return i->next();
   }
-  scatter<D>(s0, w.addresses, ldsAddresses<bytesOf(D)>(w, v, first, exec, w.addresses));
+  u64 inside = ldsAddresses<bytesOf(D)>(w, i, v, first, exec, w.addresses, true);
+  writeLanes<D>(w, i, s0, w.addresses, inside, exec);
   // "Setting both offsets to the same value ... uses only the first DATA0" (manual, 11.3.2).
-  if (first != second)
-    scatter<D>(s1, w.addresses, ldsAddresses<bytesOf(D)>(w, v, second, exec, w.addresses));
+  if (first != second) {
+    inside = ldsAddresses<bytesOf(D)>(w, i, v, second, exec, w.addresses, true);
+    writeLanes<D>(w, i, s1, w.addresses, inside, exec);
+  }
   return i->next();
 }
 
@@ -192,8 +233,8 @@ template <class T, unsigned Scale> const Inst *dsExchange2(Wave &w, const Inst *
   const u64 exec = activeLanes(w);
   const u32 *v = w.v[i->src[0].reg];
   alignas(64) u64 address1[N];
-  const u64 inside0 = ldsAddresses<sizeof(T)>(w, v, offset0<D, Scale>(i), exec, w.addresses);
-  const u64 inside1 = ldsAddresses<sizeof(T)>(w, v, offset1<D, Scale>(i), exec, address1);
+  const u64 inside0 = ldsAddresses<sizeof(T)>(w, i, v, offset0<D, Scale>(i), exec, w.addresses, true);
+  const u64 inside1 = ldsAddresses<sizeof(T)>(w, i, v, offset1<D, Scale>(i), exec, address1, true);
   auto exchange = [](u64 address, T value) {
     auto *p = reinterpret_cast<std::conditional_t<sizeof(T) == 4, Mem32, Mem64> *>(address);
     const T old = *p;
@@ -216,21 +257,23 @@ template <auto F, bool Return, AtomicFp Fp = AtomicFp::None> const Inst *dsAtomi
   if (i->flags & kLds)
     return noGds(w, i);
   const u64 exec = activeLanes(w);
-  const u64 inside = ldsAddresses<sizeof(T)>(w, w.v[i->src[0].reg], static_cast<u32>(i->imm), exec, w.addresses);
+  u64 inside = ldsAddresses<sizeof(T)>(w, i, w.v[i->src[0].reg], static_cast<u32>(i->imm), exec, w.addresses, true);
   const u64 base = reinterpret_cast<u64>(w.lds);
   u64 low = 0;
   for (unsigned n = 0; n < N; ++n)
     low |= w.addresses[n] - base;
-  if (low % sizeof(T)) [[unlikely]] // of some lane, active or not
-    for (u64 m = inside; m; m &= m - 1) {
-      const u64 a = w.addresses[__builtin_ctzll(m)] - base;
-      if (a % sizeof(T))
-        return w.memoryFault(i, w.sharedAperture + a, true);
-    }
+  if (low % sizeof(T)) [[unlikely]] { // of some lane, active or not
+    u64 odd = 0;
+    for (u64 m = inside; m; m &= m - 1)
+      odd |= static_cast<u64>((w.addresses[__builtin_ctzll(m)] - base) % sizeof(T) != 0) << __builtin_ctzll(m);
+    if (odd && (!w.check || !w.misalignedAtomics(i, w.addresses, odd, sizeof(T), true)))
+      return w.memoryFault(i, w.sharedAperture + (w.addresses[__builtin_ctzll(odd)] - base), true);
+    inside &= ~odd;
+  }
   const u32 *data = w.v[i->src[1].reg], *data2 = w.v[i->src[2].reg];
   u32 *d = w.v[i->dst];
   {
-    const AtomicFpMode<Fp> fp(w);
+    const AtomicFpMode<Fp> fp(w, i);
     auto perform = [&](unsigned n) __attribute__((always_inline)) {
       auto *p = reinterpret_cast<std::conditional_t<sizeof(T) == 4, Mem32, Mem64> *>(w.addresses[n]);
       const T old = *p;
@@ -252,28 +295,38 @@ template <auto F, bool Return, AtomicFp Fp = AtomicFp::None> const Inst *dsAtomi
 }
 
 /// Minimum, maximum and compare-and-store flush input denormals when MODE says so (manual, table 43).
-template <class F> bool flushesInputs(const Wave &w) { return !((sizeof(F) == 4 ? w.mode >> 4 : w.mode >> 6) & 1); }
-template <class F, bool Max, bool Return> const Inst *dsMinMax(Wave &w, const Inst *i) {
-  using T = typename atomic::FloatBits<F>::Bits;
-  if (flushesInputs<F>(w))
-    return dsAtomic<atomic::fselect<F, Max, true, T>, Return>(w, i);
-  return dsAtomic<atomic::fselect<F, Max, false, T>, Return>(w, i);
-}
+template <class F, bool Max, bool Return>
+inline constexpr Handler kMinMax =
+    asModeSays<F, dsAtomic<SELECT(F, Max, true), Return>, dsAtomic<SELECT(F, Max, false), Return>>;
+template <class F, bool Max, bool Return>
+inline constexpr Handler kMinMaxNumber =
+    asModeSays<F, dsAtomic<NUMBER(F, Max, true), Return>, dsAtomic<NUMBER(F, Max, false), Return>>;
+template <class F, bool Return>
+inline constexpr Handler kCompareStore =
+    asModeSays<F, dsAtomic<FCMPST(F, true), Return>, dsAtomic<FCMPST(F, false), Return>>;
+/// From gfx11 on, the data operands have the order that FLAT and MUBUF have.
+template <class F, bool Return>
+inline constexpr Handler kCompareSwap =
+    asModeSays<F, dsAtomic<FCMPSWAP(F, true), Return>, dsAtomic<FCMPSWAP(F, false), Return>>;
 
-/// Compares as numbers: -0 equals +0, NaN equals nothing.
-template <class F, bool Flush, class T> constexpr T fcmpst(T m, T cmp, T src) {
-  using B = atomic::FloatBits<F>;
-  auto flushed = [](T x) { return Flush && (x & B::exponent) == 0 ? x & B::sign : x; };
-  const T a = flushed(m), b = flushed(cmp);
-  const bool equal = !atomic::isNan<F>(a) && !atomic::isNan<F>(b) && (a == b || ((a | b) & ~B::sign) == 0);
-  // "CompareStore flushes the result when input denormal flushing occurs" (manual, 9.5.2).
-  return equal ? flushed(src) : a;
-}
-template <class F, bool Return> const Inst *dsCompareStore(Wave &w, const Inst *i) {
-  using T = typename atomic::FloatBits<F>::Bits;
-  if (flushesInputs<F>(w))
-    return dsAtomic<fcmpst<F, true, T>, Return>(w, i);
-  return dsAtomic<fcmpst<F, false, T>, Return>(w, i);
+/// Sums of halves flush as MODE says of f16.
+template <bool Bf16, bool Return> const Inst *dsPackedAdd(Wave &w, const Inst *i) {
+  constexpr auto add = []<bool In, bool Out>(Wave &wave, const Inst *inst) {
+    if constexpr (Bf16)
+      return dsAtomic<atomic::pkAddBf16<In, Out>, Return, AtomicFp::Keep>(wave, inst);
+    else
+      return dsAtomic<atomic::pkAddF16<In, Out>, Return, AtomicFp::Keep>(wave, inst);
+  };
+  switch (w.mode >> 6 & 3) {
+  case 0:
+    return add.template operator()<true, true>(w, i);
+  case 1:
+    return add.template operator()<false, true>(w, i);
+  case 2:
+    return add.template operator()<true, false>(w, i);
+  default:
+    return add.template operator()<false, false>(w, i);
+  }
 }
 
 /// One counter for the whole wave: adds or subtracts the number of active lanes; all of them get the old value.
@@ -293,6 +346,10 @@ template <bool Append> const Inst *dsAppendConsume(Wave &w, const Inst *i) {
     const auto lanes = static_cast<u32>(__builtin_popcountll(exec));
     old = *p;
     *p = Append ? old + lanes : old - lanes;
+  } else if (w.check) {
+    const u64 first = exec & -exec;
+    w.addresses[__builtin_ctzll(first)] = reinterpret_cast<u64>(w.lds) + a;
+    w.outsideLds(i, w.addresses, first, 4, true);
   }
   for (u64 m = exec; m; m &= m - 1)
     w.v[i->dst][__builtin_ctzll(m)] = old;
@@ -307,7 +364,7 @@ template <bool Write> const Inst *dsAddTid(Wave &w, const Inst *i) {
   const u32 base = (w.s[kM0] & 0xffff) + static_cast<u32>(i->imm);
   for (unsigned n = 0; n < N; ++n)
     w.tmp[0][n] = 4 * n;
-  const u64 inside = ldsAddresses<4>(w, w.tmp[0], base, exec, w.addresses);
+  const u64 inside = ldsAddresses<4>(w, i, w.tmp[0], base, exec, w.addresses, Write);
   if constexpr (Write) {
     scatter<Data::B32>(w.v[i->src[1].reg], w.addresses, inside);
   } else {
@@ -317,7 +374,41 @@ template <bool Write> const Inst *dsAddTid(Wave &w, const Inst *i) {
   return i->next();
 }
 
-// Permutation: LDS hardware without LDS memory.
+/// One value for all lanes: M0[15:0] is where it is, M0[18:16] what. EXEC counts per quad: one active lane is enough
+/// for all four.
+const Inst *ldsDirectLoad(Wave &w, const Inst *i) {
+  enum : u32 { kByte, kShort, kDword, kUnused, kSignedByte, kSignedShort };
+  const u32 a = w.s[kM0] & 0xffff, type = w.s[kM0] >> 16 & 7;
+  if (type == kUnused || type > kSignedShort)
+    return w.illegal(i, "loads a type of data (M0[18:16]) that is reserved");
+  if (a % 4)
+    return w.illegal(i, "loads from an address (M0[15:0]) that is not a multiple of 4");
+  u32 value = 0;
+  if (a + 4ull <= w.ldsSize) {
+    value = *reinterpret_cast<const Mem32 *>(w.lds + a);
+  } else if (const u64 first = activeLanes(w) & -activeLanes(w); first && w.check) {
+    w.addresses[__builtin_ctzll(first)] = reinterpret_cast<u64>(w.lds) + a;
+    w.outsideLds(i, w.addresses, first, 4, false);
+  }
+  value = type == kByte         ? loaded<Data::U8>(value & 0xff)
+          : type == kShort      ? loaded<Data::U16>(value & 0xffff)
+          : type == kSignedByte ? loaded<Data::I8>(value & 0xff)
+          : type == kDword      ? value
+                                : loaded<Data::I16>(value & 0xffff);
+  const u64 exec = activeLanes(w);
+  for (unsigned n = 0; n < N; ++n)
+    if (exec >> (n & ~3u) & 0xf)
+      w.v[i->dst][n] = value;
+  return i->next();
+}
+
+// Permutation: LDS hardware without LDS memory. Lanes exchange data within groups, which are the whole wave or half of
+// it.
+
+/// The lanes of a group, less one.
+[[gnu::always_inline]] inline u32 lastOfGroup(const Inst *i) {
+  return (N < i->ds.permuteLanes ? N : i->ds.permuteLanes) - 1;
+}
 
 /// Copies `from` to the destination in the active lanes.
 void finishPermute(Wave &w, const Inst *i, const u32 *from) {
@@ -342,12 +433,13 @@ const u32 *activeData(Wave &w, const u32 *s) {
 
 const Inst *dsPermute(Wave &w, const Inst *i) {
   const u32 *v = w.v[i->src[0].reg], *s = w.v[i->src[1].reg];
+  const u32 last = lastOfGroup(i);
   u32 *out = w.tmp[0];
   for (unsigned n = 0; n < N; ++n)
     out[n] = 0;
   for (u64 m = activeLanes(w); m; m &= m - 1) {
     const auto n = static_cast<unsigned>(__builtin_ctzll(m));
-    out[(v[n] + static_cast<u32>(i->imm)) / 4 % w.lanes] = s[n];
+    out[((v[n] + static_cast<u32>(i->imm)) / 4 & last) | (n & ~last)] = s[n];
   }
   finishPermute(w, i, out);
   return i->next();
@@ -355,7 +447,7 @@ const Inst *dsPermute(Wave &w, const Inst *i) {
 
 const Inst *dsBpermute(Wave &w, const Inst *i) {
   const u32 *v = w.v[i->src[0].reg], *s = activeData(w, w.v[i->src[1].reg]);
-  const u32 last = w.lanes - 1;
+  const u32 last = lastOfGroup(i);
   u32 *out = w.tmp[0];
 #ifdef __AVX512F__
   // Look-ups in 32 lanes each, and bit 5 chooses.
@@ -363,7 +455,8 @@ const Inst *dsBpermute(Wave &w, const Inst *i) {
   typedef int Permute __attribute__((vector_size(64)));
   const auto *from = reinterpret_cast<const Vec *>(s);
   for (unsigned n = 0; n < N; n += 16) {
-    const Vec lane = (*reinterpret_cast<const Vec *>(v + n) + static_cast<u32>(i->imm)) / 4 & last;
+    const Vec lane = ((*reinterpret_cast<const Vec *>(v + n) + static_cast<u32>(i->imm)) / 4 & last) |
+                     (*reinterpret_cast<const Vec *>(kLaneIds + n) & ~last);
     const Vec low = (Vec)__builtin_ia32_vpermi2vard512((Permute)from[0], (Permute)lane, (Permute)from[1]);
     if constexpr (N == 32) {
       *reinterpret_cast<Vec *>(out + n) = low;
@@ -374,7 +467,7 @@ const Inst *dsBpermute(Wave &w, const Inst *i) {
   }
 #else
   for (unsigned n = 0; n < N; ++n)
-    out[n] = s[(v[n] + static_cast<u32>(i->imm)) / 4 & last];
+    out[n] = s[((v[n] + static_cast<u32>(i->imm)) / 4 & last) | (n & ~last)];
 #endif
   finishPermute(w, i, out);
   return i->next();
@@ -429,12 +522,12 @@ constexpr Row kRows[] = {
     memory("ds_read_i8", dsRead<Data::I8>),
     memory("ds_read_u16", dsRead<Data::U16>),
     memory("ds_read_i16", dsRead<Data::I16>),
-    memory("ds_read_u8_d16", dsRead<Data::U8D16>),
-    memory("ds_read_u8_d16_hi", dsRead<Data::U8D16Hi>),
-    memory("ds_read_i8_d16", dsRead<Data::I8D16>),
-    memory("ds_read_i8_d16_hi", dsRead<Data::I8D16Hi>),
-    memory("ds_read_u16_d16", dsRead<Data::B16D16>),
-    memory("ds_read_u16_d16_hi", dsRead<Data::B16D16Hi>),
+    memory("ds_read_u8_d16", kLoad<dsRead<Data::U8D16>, Data::U8D16>),
+    memory("ds_read_u8_d16_hi", kLoad<dsRead<Data::U8D16Hi>, Data::U8D16Hi>),
+    memory("ds_read_i8_d16", kLoad<dsRead<Data::I8D16>, Data::I8D16>),
+    memory("ds_read_i8_d16_hi", kLoad<dsRead<Data::I8D16Hi>, Data::I8D16Hi>),
+    memory("ds_read_u16_d16", kLoad<dsRead<Data::B16D16>, Data::B16D16>),
+    memory("ds_read_u16_d16_hi", kLoad<dsRead<Data::B16D16Hi>, Data::B16D16Hi>),
     memory("ds_write_b32", dsWrite<Data::B32>),
     memory("ds_write_b64", dsWrite<Data::B64>),
     memory("ds_write_b96", dsWrite<Data::B96>),
@@ -495,18 +588,41 @@ constexpr Row kRows[] = {
     memory("ds_add_f64", dsAtomic<atomic::fadd<f64>, false, AtomicFp::Keep>).documented(why::kSumOrder),
     memory("ds_add_rtn_f64", dsAtomic<atomic::fadd<f64>, true, AtomicFp::Keep>).documented(why::kSumOrder),
     // The manual compares DATA2 and stores DATA; LLVM knows one data operand, which is both.
-    memory("ds_min_f32", dsMinMax<f32, false, false>).chosen(why::kOneDataOperand),
-    memory("ds_min_rtn_f32", dsMinMax<f32, false, true>).chosen(why::kOneDataOperand),
-    memory("ds_max_f32", dsMinMax<f32, true, false>).chosen(why::kOneDataOperand),
-    memory("ds_max_rtn_f32", dsMinMax<f32, true, true>).chosen(why::kOneDataOperand),
-    memory("ds_min_f64", dsMinMax<f64, false, false>).chosen(why::kOneDataOperand),
-    memory("ds_min_rtn_f64", dsMinMax<f64, false, true>).chosen(why::kOneDataOperand),
-    memory("ds_max_f64", dsMinMax<f64, true, false>).chosen(why::kOneDataOperand),
-    memory("ds_max_rtn_f64", dsMinMax<f64, true, true>).chosen(why::kOneDataOperand),
-    memory("ds_cmpst_f32", dsCompareStore<f32, false>),
-    memory("ds_cmpst_rtn_f32", dsCompareStore<f32, true>),
-    memory("ds_cmpst_f64", dsCompareStore<f64, false>),
-    memory("ds_cmpst_rtn_f64", dsCompareStore<f64, true>),
+    memory("ds_min_f32", kMinMax<f32, false, false>).chosen(why::kOneDataOperand),
+    memory("ds_min_rtn_f32", kMinMax<f32, false, true>).chosen(why::kOneDataOperand),
+    memory("ds_max_f32", kMinMax<f32, true, false>).chosen(why::kOneDataOperand),
+    memory("ds_max_rtn_f32", kMinMax<f32, true, true>).chosen(why::kOneDataOperand),
+    memory("ds_min_f64", kMinMax<f64, false, false>).chosen(why::kOneDataOperand),
+    memory("ds_min_rtn_f64", kMinMax<f64, false, true>).chosen(why::kOneDataOperand),
+    memory("ds_max_f64", kMinMax<f64, true, false>).chosen(why::kOneDataOperand),
+    memory("ds_max_rtn_f64", kMinMax<f64, true, true>).chosen(why::kOneDataOperand),
+    memory("ds_cmpst_f32", kCompareStore<f32, false>),
+    memory("ds_cmpst_rtn_f32", kCompareStore<f32, true>),
+    memory("ds_cmpst_f64", kCompareStore<f64, false>),
+    memory("ds_cmpst_rtn_f64", kCompareStore<f64, true>),
+
+    memory("ds_cmpstore_b32", dsAtomic<atomic::cmpswap<u32>, false>),
+    memory("ds_cmpstore_rtn_b32", dsAtomic<atomic::cmpswap<u32>, true>),
+    memory("ds_cmpstore_b64", dsAtomic<atomic::cmpswap<u64>, false>),
+    memory("ds_cmpstore_rtn_b64", dsAtomic<atomic::cmpswap<u64>, true>),
+    memory("ds_cmpstore_f32", kCompareSwap<f32, false>),
+    memory("ds_cmpstore_rtn_f32", kCompareSwap<f32, true>),
+    memory("ds_cmpstore_f64", kCompareSwap<f64, false>),
+    memory("ds_cmpstore_rtn_f64", kCompareSwap<f64, true>),
+    memory("ds_min_num_f32", kMinMaxNumber<f32, false, false>),
+    memory("ds_min_num_rtn_f32", kMinMaxNumber<f32, false, true>),
+    memory("ds_max_num_f32", kMinMaxNumber<f32, true, false>),
+    memory("ds_max_num_rtn_f32", kMinMaxNumber<f32, true, true>),
+    memory("ds_min_num_f64", kMinMaxNumber<f64, false, false>),
+    memory("ds_min_num_rtn_f64", kMinMaxNumber<f64, false, true>),
+    memory("ds_max_num_f64", kMinMaxNumber<f64, true, false>),
+    memory("ds_max_num_rtn_f64", kMinMaxNumber<f64, true, true>),
+    ATOMIC("cond_sub", "u32", atomic::condSub),
+    ATOMIC("sub_clamp", "u32", atomic::subClamp),
+    memory("ds_pk_add_f16", dsPackedAdd<false, false>).documented(why::kSumOrder),
+    memory("ds_pk_add_rtn_f16", dsPackedAdd<false, true>).documented(why::kSumOrder),
+    memory("ds_pk_add_bf16", dsPackedAdd<true, false>).documented(why::kSumOrder),
+    memory("ds_pk_add_rtn_bf16", dsPackedAdd<true, true>).documented(why::kSumOrder),
 
     memory("ds_append", dsAppendConsume<true>).documented("only the low half of M0 counts, as LLVM sets it up"),
     memory("ds_consume", dsAppendConsume<false>).documented("only the low half of M0 counts, as LLVM sets it up"),
@@ -516,6 +632,7 @@ constexpr Row kRows[] = {
     memory("ds_bpermute_b32", dsBpermute),
     memory("ds_swizzle_b32", dsSwizzle),
     memory("ds_nop", dsNop),
+    memory("lds_direct_load", ldsDirectLoad),
 };
 
 } // namespace

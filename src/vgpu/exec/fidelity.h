@@ -46,9 +46,15 @@ constexpr std::string_view kDivision = "the manual's pseudo-code cannot divide a
 constexpr std::string_view kMad =
     "the manual does not say that denormals are flushed whatever MODE says; they are, as LLVM "
     "assumes";
-constexpr std::string_view kDot =
-    "the manual does not say how the sum is rounded; the products are exact and added one after "
-    "the other";
+constexpr std::string_view kDot = "the manual does not say how the sum is rounded; the products are exact, and added "
+                                  "as isa/matrix.h says for the target";
+constexpr std::string_view kHalfDot =
+    "the manual does not say how the sum is rounded; as with an f32 result, which is rounded to 16 bits once";
+constexpr std::string_view kRandom =
+    "the manual's pseudo-code drops the carry and rounds to nearest, its text adds the "
+    "random bits and truncates; as the text has it";
+constexpr std::string_view kWmma = "no manual says how sums are rounded; as isa/matrix.h says for the target, 16-bit "
+                                   "results once";
 constexpr std::string_view kOtherHalf =
     "the manual does not say whether the other half of the register is kept; it is, as "
     "by v_mad_f16";
@@ -59,6 +65,8 @@ constexpr std::string_view kLessThanOne =
     "then, as OpenCL and LLVM expect";
 constexpr std::string_view kMatrix = "the manual does not say how sums are rounded; as measured by others, bit for bit "
                                      "(isa/matrix.h), NaN payloads excepted";
+constexpr std::string_view kSparseMatrix =
+    "nobody has published how sparse matrix instructions round; as the dense ones, over the products that there are";
 constexpr std::string_view kMisprint =
     "the manual's pseudo-code has a misprint; as its text and the other forms have it";
 constexpr std::string_view kSumOrder =
@@ -75,6 +83,11 @@ constexpr std::string_view kNoCounters = "there are no performance counters and 
 constexpr std::string_view kGws =
     "which resource it uses is as in LLVM's AMDGPUUsage; the manual names a base that it does "
     "not define";
+constexpr std::string_view kAtomicDenormals =
+    "the RDNA1 and RDNA2 manuals do not say which denormals are flushed; as MODE says for inputs, like RDNA3's";
+constexpr std::string_view kTransposed = "the manual has figures of waves of 32 lanes; blocks of 8 by 8 elements "
+                                         "change places, as compilers expect, and the "
+                                         "second half of a wave of 64 has elements 4 to 7";
 constexpr std::string_view kOneDataOperand = "the manual has two data operands, LLVM's assembler one; it is both";
 
 } // namespace why

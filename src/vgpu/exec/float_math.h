@@ -84,6 +84,43 @@ template <bool Max> [[gnu::always_inline]] inline f16 extreme(f16 a, f16 b, Mode
 template <class T> [[gnu::always_inline]] inline T minimum(T a, T b, Mode m) { return extreme<false>(a, b, m); }
 template <class T> [[gnu::always_inline]] inline T maximum(T a, T b, Mode m) { return extreme<true>(a, b, m); }
 
+// IEEE 754-2019, which gfx12 has in their place. -0 is less than +0 in all of them, and results are quiet.
+
+template <bool Max, class T> [[gnu::always_inline]] inline T extremeOf(T a, T b) {
+  using U = BitsOf<T>;
+  const T zero = bits<T>(U(Max ? rawBits(a) & rawBits(b) : rawBits(a) | rawBits(b)));
+  return a == b ? zero : (Max ? a > b : a < b) ? a : b;
+}
+template <bool Max> [[gnu::always_inline]] inline f16 extremeOf(f16 a, f16 b) { // as integers: see `extreme`
+  const u32 x = rawBits(a), y = rawBits(b);
+  const i32 orderX = static_cast<i32>(x & 0x8000 ? ~(x & 0x7fff) : x);
+  const i32 orderY = static_cast<i32>(y & 0x8000 ? ~(y & 0x7fff) : y);
+  return bits<f16>(static_cast<u16>((Max ? orderX > orderY : orderX < orderY) ? x : y));
+}
+template <class T> [[gnu::always_inline]] inline T quietNan(T x) { return isNan(x) ? quiet(x) : x; }
+
+/// minimumNumber and maximumNumber: the number, if only one of them is.
+template <bool Max, class T> [[gnu::always_inline]] inline T extremeNumber(T a, T b) {
+  T d = extremeOf<Max>(a, b);
+  d = isNan(b) ? a : d;
+  d = isNan(a) ? quietNan(b) : d;
+  d = isNan(a) && isNan(b) ? quiet(a) : d;
+  return sizeof(T) == 2 ? d : flushedByMode(d);
+}
+/// minimum and maximum: what is no number wins, the signalling one first.
+template <bool Max, class T> [[gnu::always_inline]] inline T extremeValue(T a, T b) {
+  T d = extremeOf<Max>(a, b);
+  d = isNan(b) ? quiet(b) : d;
+  d = isNan(a) ? quiet(a) : d;
+  d = isSignalling(b) ? quiet(b) : d;
+  d = isSignalling(a) ? quiet(a) : d;
+  return sizeof(T) == 2 ? d : flushedByMode(d);
+}
+template <class T> [[gnu::always_inline]] inline T leastNumber(T a, T b) { return extremeNumber<false>(a, b); }
+template <class T> [[gnu::always_inline]] inline T greatestNumber(T a, T b) { return extremeNumber<true>(a, b); }
+template <class T> [[gnu::always_inline]] inline T leastValue(T a, T b) { return extremeValue<false>(a, b); }
+template <class T> [[gnu::always_inline]] inline T greatestValue(T a, T b) { return extremeValue<true>(a, b); }
+
 /// V_CMP_CLASS: the number of the class that x is in.
 template <class T> [[gnu::always_inline]] inline u32 classOf(T x) {
   const bool negative = (rawBits(x) & kSign<T>) != 0;
@@ -130,6 +167,11 @@ template <class I, class T> [[gnu::always_inline]] inline I saturated(T x) {
 template <class T> [[gnu::always_inline]] inline T mad(T a, T b, T c) {
   const T product = flushed(static_cast<T>(flushed(a) * flushed(b)));
   return flushed(static_cast<T>(product + flushed(c)));
+}
+
+/// Fused multiply-add by the rules of DX9: zero times anything is zero.
+[[gnu::always_inline]] inline f32 fmaZero(f32 a, f32 b, f32 c) {
+  return a == 0.0f || b == 0.0f ? flushedByMode(c) : __builtin_fmaf(a, b, c);
 }
 
 /// 2^x for f32 and f16 arguments; results that f32 cannot hold become 0 or infinity.

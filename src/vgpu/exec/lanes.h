@@ -102,21 +102,23 @@ template <> struct Lane<f64> {
   [[gnu::always_inline]] static f64 get(const u32 *p, unsigned i) { return bits<f64>(Lane<u64>::get(p, i)); }
   [[gnu::always_inline]] static void put(u32 *p, unsigned i, f64 x) { Lane<u64>::put(p, i, bits<u64>(x)); }
 };
-// 16-bit results zero the high half, as on gfx9; rows that keep it say kKeepsHigh and take the general path.
+// 16-bit results zero the high half, as on gfx9. Rows that keep it say kKeepsHigh and take the general path; targets
+// with waves of 32 lanes always keep it, so that loops for these do.
+[[gnu::always_inline]] inline void put16(u32 *p, unsigned i, u16 x) { p[i] = N == 32 ? (p[i] & 0xffff0000) | x : x; }
 template <> struct Lane<u16> {
   static constexpr Type type = Type::U16;
   [[gnu::always_inline]] static u16 get(const u32 *p, unsigned i) { return static_cast<u16>(p[i]); }
-  [[gnu::always_inline]] static void put(u32 *p, unsigned i, u16 x) { p[i] = x; }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, u16 x) { put16(p, i, x); }
 };
 template <> struct Lane<i16> {
   static constexpr Type type = Type::I16;
   [[gnu::always_inline]] static i16 get(const u32 *p, unsigned i) { return static_cast<i16>(p[i]); }
-  [[gnu::always_inline]] static void put(u32 *p, unsigned i, i16 x) { p[i] = static_cast<u16>(x); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, i16 x) { put16(p, i, static_cast<u16>(x)); }
 };
 template <> struct Lane<f16> {
   static constexpr Type type = Type::F16;
   [[gnu::always_inline]] static f16 get(const u32 *p, unsigned i) { return bits<f16>(static_cast<u16>(p[i])); }
-  [[gnu::always_inline]] static void put(u32 *p, unsigned i, f16 x) { p[i] = bits<u16>(x); }
+  [[gnu::always_inline]] static void put(u32 *p, unsigned i, f16 x) { put16(p, i, bits<u16>(x)); }
 };
 template <> struct Lane<Half2> {
   static constexpr Type type = Type::PkF16;

@@ -102,36 +102,105 @@ template <unsigned Length> inline void addExactBlock(f32 *sum, const f32 *a, con
   return nearest > x ? nearest - 1 : nearest;
 }
 
-/// MatrixSum::TruncatedBlock. `leastExponent` is that of the inputs' subnormals, which are not normalised.
-template <unsigned Length>
-inline void addTruncatedBlock(f32 *sum, const f32 *a, const f32 *const *b, unsigned columns, i32 leastExponent) {
-  constexpr i32 kProductBits = 24, kSumBits = 32, kResultBits = 31; // of fraction
-  constexpr i32 kNoProduct = -300, kLeastF32 = -126;                // less than any product's exponent
+// MatrixSum::TruncatedBlock and SplitTruncatedBlock. Bits of fraction that products, sums and results have.
+inline constexpr i32 kProductBits = 24, kSumBits = 32, kResultBits = 31;
+inline constexpr i32 kNoProduct = -300, kLeastF32 = -126; // less than any product's exponent; that of subnormals
+
+/// Products of one column in units of 2^(exponent - kProductBits), `exponent` the greatest one's.
+struct CutSum {
+  i32 total = 0;
+  i32 exponent = kNoProduct;
+};
+
+/// Cuts every `Step`th product off and adds them up. Infinities and NaNs come of `plain`, which gets all of them.
+template <unsigned Length, unsigned Step>
+[[gnu::always_inline]] inline CutSum cutSum(const f32 *a, const f32 *const *b, unsigned n, i32 leastOfA, i32 leastOfB,
+                                            f64 &plain) {
+  constexpr unsigned kCount = Length / Step;
+  f64 product[kCount];
+  CutSum sum;
+  for (unsigned k = 0; k < kCount; ++k) {
+    const f32 x = a[k * Step], y = b[k * Step][n];
+    const f64 p = static_cast<f64>(x) * static_cast<f64>(y); // exact
+    const bool finite = magnitude(p) < rawBits(0x1p128);
+    plain += finite || p != p ? p : p * bits<f64>(kInfinity<f64>);
+    product[k] = finite ? p : 0;
+    const i32 e = exponentOf(x, leastOfA) + exponentOf(y, leastOfB);
+    sum.exponent = p != 0 && e > sum.exponent ? e : sum.exponent;
+  }
+  const f64 scale = powerOfTwo(kProductBits - sum.exponent);
+  for (unsigned k = 0; k < kCount; ++k)
+    sum.total += static_cast<i32>(product[k] * scale); // towards zero
+  return sum;
+}
+
+/// C and a sum of products, rounded to f32. `total` is in units of 2^(exponent - kProductBits).
+[[gnu::always_inline]] inline f32 addToC(f32 c, f64 total, i32 exponent, i32 mostBelow) {
+  const i32 ofC = exponentOf(c, kLeastF32), top = exponent > ofC ? exponent : ofC;
+  const f64 products = floorOf(total * powerOfTwo(exponent - top + kSumBits - kProductBits));
+  const f64 addend = ofC < top - mostBelow ? 0 : floorOf(c * powerOfTwo(kProductBits - top));
+  const f64 whole = (products + addend * (1 << (kSumBits - kProductBits))) * powerOfTwo(top - kSumBits);
+  i32 e = static_cast<i32>(magnitude(whole) >> 52) - 1023;
+  e = e < kLeastF32 ? kLeastF32 : e;
+  return static_cast<f32>(floorOf(whole * powerOfTwo(kResultBits - e)) * powerOfTwo(e - kResultBits));
+}
+
+/// `leastOfA` and `leastOfB` are the exponents of the inputs' subnormals, which are not normalised.
+template <unsigned Length, bool Split>
+inline void addTruncatedBlock(f32 *sum, const f32 *a, const f32 *const *b, unsigned columns, i32 leastOfA,
+                              i32 leastOfB) {
+  constexpr i32 kAnywhere = 1000, kMostBelow = 25;
   for (unsigned n = 0; n < columns; ++n) {
-    f64 product[Length], plain = sum[n];
-    i32 greatest = kNoProduct;
-    for (unsigned k = 0; k < Length; ++k) {
-      const f64 p = static_cast<f64>(a[k]) * static_cast<f64>(b[k][n]); // exact
-      const bool finite = magnitude(p) < rawBits(0x1p128);
-      plain += finite || p != p ? p : p * bits<f64>(kInfinity<f64>);
-      product[k] = finite ? p : 0;
-      const i32 e = exponentOf(a[k], leastExponent) + exponentOf(b[k][n], leastExponent);
-      greatest = p != 0 && e > greatest ? e : greatest;
+    f64 plain = sum[n], total;
+    i32 exponent;
+    if constexpr (Split) {
+      const CutSum even = cutSum<Length, 2>(a, b, n, leastOfA, leastOfB, plain);
+      const CutSum odd = cutSum<Length, 2>(a + 1, b + 1, n, leastOfA, leastOfB, plain);
+      exponent = even.exponent > odd.exponent ? even.exponent : odd.exponent;
+      total = floorOf(even.total * powerOfTwo(even.exponent - exponent)) +
+              floorOf(odd.total * powerOfTwo(odd.exponent - exponent));
+    } else {
+      const CutSum all = cutSum<Length, 1>(a, b, n, leastOfA, leastOfB, plain);
+      exponent = all.exponent;
+      total = all.total;
     }
-    i32 total = 0;
-    const f64 scale = powerOfTwo(kProductBits - greatest);
-    for (unsigned k = 0; k < Length; ++k)
-      total += static_cast<i32>(product[k] * scale); // towards zero
     const bool special = magnitude(plain) >= kInfinity<f64>;
-    const f32 c = special ? 0.0f : sum[n];
-    const i32 ofC = exponentOf(c, kLeastF32), top = greatest > ofC ? greatest : ofC;
-    const f64 products = floorOf(total * powerOfTwo(greatest - top + kSumBits - kProductBits));
-    const f64 addend = floorOf(c * powerOfTwo(kProductBits - top));
-    const f64 whole = (products + addend * (1 << (kSumBits - kProductBits))) * powerOfTwo(top - kSumBits);
-    i32 e = static_cast<i32>(magnitude(whole) >> 52) - 1023;
-    e = e < kLeastF32 ? kLeastF32 : e;
-    const f64 rounded = floorOf(whole * powerOfTwo(kResultBits - e)) * powerOfTwo(e - kResultBits);
-    sum[n] = static_cast<f32>(special ? plain : rounded);
+    const f32 result = addToC(special ? 0.0f : sum[n], total, exponent, Split ? kMostBelow : kAnywhere);
+    sum[n] = special ? static_cast<f32>(plain) : result;
+  }
+}
+
+/// MatrixSum::FramedBlock. As above, `leastExponent` is that of the inputs' subnormals. What nobody has measured, and
+/// is chosen: products that are zero add nothing, whatever their sign; a sum of zero is +0; C that is subnormal is
+/// zero.
+template <unsigned Length>
+inline void addFramedBlock(f32 *sum, const f32 *a, const f32 *const *b, unsigned columns, i32 leastExponent) {
+  constexpr i32 kCut = 24, kNoTerm = -300;
+  for (unsigned n = 0; n < columns; ++n) {
+    const f32 c = flushed(sum[n]);
+    const bool frame = rawBits(c) & kSign<f32>;
+    f64 product[Length], plain = c;
+    i32 top = c != 0 ? exponentOf(c, kLeastF32) : kNoTerm;
+    for (unsigned k = 0; k < Length; ++k) {
+      product[k] = static_cast<f64>(a[k]) * static_cast<f64>(b[k][n]); // exact
+      plain += product[k];
+      const i32 e = exponentOf(a[k], leastExponent) + exponentOf(b[k][n], leastExponent);
+      top = product[k] != 0 && e > top ? e : top;
+    }
+    if (magnitude(plain) >= kInfinity<f64> || top == kNoTerm) {
+      sum[n] = static_cast<f32>(plain);
+      continue;
+    }
+    const f64 scale = powerOfTwo(kCut - top);
+    const auto units = [&](f64 x) { return static_cast<i64>(bits<f64>(magnitude(x)) * scale); };
+    i64 total = units(c);
+    for (const f64 p : product) {
+      const bool opposes = frame != (rawBits(p) >> 63 != 0);
+      if (p != 0)
+        total += opposes ? ~units(p) : units(p);
+    }
+    const f64 result = static_cast<f64>(frame ? -total : total) * powerOfTwo(top - kCut);
+    sum[n] = flushed(static_cast<f32>(result));
   }
 }
 

@@ -27,11 +27,51 @@ struct Format {
   bool integer() const { return number == kUint || number == kSint; }
 };
 
+/// gfx9: DFMT, which has sizes and components, and NFMT.
 Format formatFrom(u32 dfmt, u32 nfmt) {
   static constexpr u8 kBits[] = {0, 8, 16, 8, 32, 16, 0, 0, 0, 0, 8, 32, 16, 32, 32, 0};
   static constexpr u8 kComponents[] = {0, 1, 1, 2, 1, 2, 0, 0, 0, 0, 4, 2, 4, 3, 4, 0};
   const bool number = nfmt != kReserved && !(nfmt == kFloat && kBits[dfmt] == 8);
   return {number ? kBits[dfmt] : 0u, kComponents[dfmt], nfmt};
+}
+
+/// Later ones number formats from 1 on: sizes and components one after the other, each with as many kinds of numbers as
+/// it has.
+struct FormatRange {
+  u8 bits; ///< 0: packed, which is not supported
+  u8 components;
+  u8 count; ///< 7: all kinds, 6: all but floats, 3: integers and floats
+};
+constexpr FormatRange kFormatsGfx10[] = {{8, 1, 6},  {16, 1, 7}, {8, 2, 6},  {32, 1, 3}, {16, 2, 7},
+                                         {0, 3, 7},  {0, 3, 7},  {0, 4, 6},  {0, 4, 6},  {8, 4, 6},
+                                         {32, 2, 3}, {16, 4, 7}, {32, 3, 3}, {32, 4, 3}};
+constexpr FormatRange kFormatsGfx11[] = {{8, 1, 6},  {16, 1, 7}, {8, 2, 6},  {32, 1, 3}, {16, 2, 7},
+                                         {0, 3, 1},  {0, 3, 1},  {0, 4, 4},  {0, 4, 6},  {8, 4, 6},
+                                         {32, 2, 3}, {16, 4, 7}, {32, 3, 3}, {32, 4, 3}};
+
+Format numberedFormat(std::span<const FormatRange> ranges, u32 number) {
+  static constexpr NumFormat kAll[] = {kUnorm, kSnorm, kUscaled, kSscaled, kUint, kSint, kFloat};
+  static constexpr NumFormat kWhole[] = {kUint, kSint, kFloat};
+  if (number == 0)
+    return {};
+  --number;
+  for (const FormatRange &range : ranges) {
+    if (number < range.count)
+      return {range.bits, range.components, range.count == 3 ? kWhole[number] : kAll[number]};
+    number -= range.count;
+  }
+  return {};
+}
+
+Format formatOf(Layout layout, u32 number) {
+  if (layout < Layout::Gfx10)
+    return formatFrom(number & 0xf, number >> 4);
+  return numberedFormat(layout == Layout::Gfx10 ? std::span<const FormatRange>(kFormatsGfx10) : kFormatsGfx11, number);
+}
+Format resourceFormat(const Buffer &b) {
+  if (b.layout < Layout::Gfx10)
+    return formatFrom(b.word3 >> 15 & 0xf, b.word3 >> 12 & 7);
+  return formatOf(b.layout, b.word3 >> 12 & (b.layout == Layout::Gfx10 ? 0x7f : 0x3f));
 }
 
 f16 toHalf(f32 x) { return static_cast<f16>(x); }
@@ -128,8 +168,7 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
   Typed t;
   t.why = nullptr;
   t.buffer = bufferOf<true>(w, i);
-  t.format = fromResource ? formatFrom(t.buffer.word3 >> 15 & 0xf, t.buffer.word3 >> 12 & 7)
-                          : formatFrom(i->buffer.format & 0xf, i->buffer.format >> 4);
+  t.format = fromResource ? resourceFormat(t.buffer) : formatOf(t.buffer.layout, i->buffer.format);
   t.lanes = bufferLanes(w, i, t.buffer);
   if (t.format.bits == 0 && t.buffer.bound)
     t.why = "converts a data format that is not implemented";
@@ -139,7 +178,8 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
     t.why = "converts formats on the way to LDS, which is not implemented";
   const u32 bytes = t.format.bytes();
   // "Range-checked all or nothing".
-  t.inside = t.format.bits ? bufferInRange(w, i, t.buffer, t.lanes, bytes > 4 ? bytes - 4 : 0) : 0;
+  t.inside =
+      t.format.bits ? bufferInRange(w, i, t.buffer, t.lanes, bytes < 4 ? bytes : 4, bytes > 4 ? bytes - 4 : 0) : 0;
   if (!t.buffer.swizzle)
     linearAddresses(w, t.buffer, t.lanes);
   else
@@ -149,10 +189,10 @@ Typed typedAccess(Wave &w, const Inst *i, bool fromResource) {
   return t;
 }
 
-bool typedAllowed(Wave &w, const Typed &t, u64 &bad) {
+bool typedAllowed(Wave &w, const Inst *i, const Typed &t, bool write, u64 &bad) {
   if (t.buffer.swizzle)
     return piecesAllowed(w, t.buffer.swizzled(), t.lanes.index, t.lanes.offset, t.inside, t.format.bytes(), bad);
-  return !t.inside || lanesAllowed(w, w.addresses, t.inside, t.format.bytes(), bad);
+  return !t.inside || lanesAllowed(w, i, w.addresses, t.inside, t.format.bytes(), write, bad);
 }
 
 /// What the resource puts in result component c: 0, 1, or 4 + the memory's component.
@@ -170,7 +210,11 @@ template <Packing P> void putComponent(Wave &w, const Inst *i, const Format &f, 
     const u32 half = f.integer() ? value & 0xffff : bits<u16>(toHalf(bits<f32>(value)));
     u32 &d = w.v[i->dst + c / 2][lane];
     // With SRAM-ECC the register is written whole: the half that no component has is 0.
-    d = P == Packing::D16Hi ? half << 16 : c % 2 ? d | half << 16 : half;
+    const u32 rest = i->flags & kLoadKeepsHalf ? d : 0;
+    if (P == Packing::D16Hi)
+      d = half << 16 | (rest & 0xffff);
+    else
+      d = c % 2 ? (d & 0xffff) | half << 16 : half | (rest & 0xffff0000);
   }
 }
 
@@ -186,9 +230,9 @@ template <u32 Components, Packing P, bool FromResource> const Inst *loadFormat(W
         t.buffer.bound && (select == 2 || select == 3 || (select >= 4 && select - 4 >= t.format.components)))
       return w.illegal(i, "selects a component that the data format does not have");
   u64 bad;
-  if (!typedAllowed(w, t, bad))
+  if (!typedAllowed(w, i, t, false, bad))
     return w.memoryFault(i, bad, false);
-  const AtomicFpMode<AtomicFp::Keep> fp(w);
+  const AtomicFpMode<AtomicFp::Keep> fp(w, i);
   for (u64 m = exec; m; m &= m - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
     for (u32 c = 0; c < Components; ++c) {
@@ -224,9 +268,9 @@ template <u32 Components, Packing P, bool FromResource> const Inst *storeFormat(
     if (t.buffer.bound && selected(t, FromResource, c) != 4 + c)
       return w.illegal(i, "stores through a resource that reorders components, which is not implemented");
   u64 bad;
-  if (!typedAllowed(w, t, bad))
+  if (!typedAllowed(w, i, t, true, bad))
     return w.memoryFault(i, bad, true);
-  const AtomicFpMode<AtomicFp::Keep> fp(w);
+  const AtomicFpMode<AtomicFp::Keep> fp(w, i);
   u32 raw;
   for (u64 m = t.inside; m; m &= m - 1)
     for (u32 c = 0; c < t.format.components; ++c) {

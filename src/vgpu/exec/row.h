@@ -23,6 +23,7 @@ struct LaneArgs {
   const uint32_t *in; ///< a lane mask that is read (carry in, select), 0 or ~0 per lane
   uint32_t *out;      ///< a lane mask that is written (carry out, compare), 0 or ~0 per lane
   uint32_t mode;      ///< the MODE register
+  int32_t imm = 0;    ///< Inst::imm
 };
 using LaneLoop = void (*)(const LaneArgs &);
 
@@ -31,13 +32,17 @@ inline constexpr uint16_t kAccumulates = 1; ///< the destination is also the thi
 inline constexpr uint16_t kReadsMask = 2;   ///< the last source is a lane mask; VCC in the short encodings
 inline constexpr uint16_t kWritesMask =
     4; ///< writes a lane mask beside (or instead of) a VGPR; VCC in the short encodings
-inline constexpr uint16_t kReadsVcc = 8;    ///< reads VCC as a lane mask in every encoding (v_div_fmas)
-inline constexpr uint16_t kWritesExec = 16; ///< v_cmpx: the mask result also goes to EXEC
-inline constexpr uint16_t kKeepsHigh = 32;  ///< a 16-bit result leaves the high half of the destination alone
-inline constexpr uint16_t kEndsRun = 64;    ///< control never reaches the following instruction
-inline constexpr uint16_t kScalarDst = 128; ///< a VALU instruction whose VDST names an SGPR (v_readlane)
-inline constexpr uint16_t kWritesScc = 256; ///< SALU; `salu` finds out by itself
-inline constexpr uint16_t kReadsScc = 512;  ///< SALU: the same
+inline constexpr uint16_t kReadsVcc = 8;     ///< reads VCC as a lane mask in every encoding (v_div_fmas)
+inline constexpr uint16_t kWritesExec = 16;  ///< v_cmpx: the mask result also goes to EXEC
+inline constexpr uint16_t kKeepsHigh = 32;   ///< a 16-bit result leaves the high half of the destination alone
+inline constexpr uint16_t kEndsRun = 64;     ///< control never reaches the following instruction
+inline constexpr uint16_t kScalarDst = 128;  ///< a VALU instruction whose VDST names an SGPR (v_readlane)
+inline constexpr uint16_t kWritesScc = 256;  ///< SALU; `salu` finds out by itself
+inline constexpr uint16_t kReadsScc = 512;   ///< SALU: the same
+inline constexpr uint16_t kRelative = 1024;  ///< M0 moves registers: the handler sees to that, modifiers or not
+inline constexpr uint16_t kMovesBits = 2048; ///< values keep their bits, whatever MODE says of denormals
+
+inline constexpr uint16_t kTakesDpp = 4096; ///< a handler that does everything itself, DPP too
 
 /// A pair of instructions that compilers write together, executed by one threaded handler: the second one reads the
 /// lane mask that the first one writes, and overwrites it. Both keep their records, so that whoever takes one

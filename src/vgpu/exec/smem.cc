@@ -43,9 +43,28 @@ struct Buffer {
   }
 };
 
+/// A base that is not a multiple of 4 is read as the one below, which no program means. True when there is none, or
+/// when it has been reported.
+[[gnu::always_inline]] inline bool baseChecked(Wave &w, const Inst *i, u32 bytes) {
+  const u64 base = w.scalar64(i->src[0].reg);
+  if (!(base & 3) || !w.check) [[likely]]
+    return true;
+  return w.misalignedScalar(i, base + offsetOf(w, i), bytes);
+}
+
+/// Arguments of other launches are none of this one's business. True when it is not about these, or when it has been
+/// reported.
+[[gnu::always_inline]] inline bool argumentsChecked(Wave &w, const Inst *i, u64 &address, u32 bytes) {
+  if (address - w.argumentMemory >= w.argumentMemoryBytes) [[likely]]
+    return true;
+  return (address >= w.arguments && address + bytes <= w.argumentsEnd) || w.outsideArguments(i, address, bytes);
+}
+
 template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *load(Wave &w, const Inst *i) {
   u64 address = addressOf<SgprUnit>(w, i);
-  if (!w.accessible(address, Dwords * 4)) [[unlikely]]
+  if (!baseChecked(w, i, Dwords * 4) || !argumentsChecked(w, i, address, Dwords * 4)) [[unlikely]]
+    return nullptr;
+  if (!w.accessible(i, address, Dwords * 4, false)) [[unlikely]]
     return w.memoryFault(i, address, false);
   const GuestCopy guest;
   memcpy(&w.s[i->dst], reinterpret_cast<const void *>(address), Dwords * 4);
@@ -54,10 +73,45 @@ template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *load(Wave &w, cons
 
 template <unsigned Dwords, unsigned SgprUnit = 1> const Inst *store(Wave &w, const Inst *i) {
   u64 address = addressOf<SgprUnit>(w, i);
-  if (!w.accessible(address, Dwords * 4)) [[unlikely]]
+  if (!w.accessible(i, address, Dwords * 4, true)) [[unlikely]]
     return w.memoryFault(i, address, true);
   const GuestCopy guest;
   memcpy(reinterpret_cast<void *>(address), &w.s[i->dst], Dwords * 4);
+  return i->next();
+}
+
+/// Bytes and shorts need no more alignment than their own, none of the address' components.
+template <class T> [[gnu::always_inline]] inline u64 smallOffset(const Wave &w, const Inst *i) {
+  constexpr u64 kAlign = ~static_cast<u64>(sizeof(T) - 1);
+  return (static_cast<u64>(static_cast<i64>(i->imm)) & kAlign) + (i->sdst != kNoScalar ? w.s[i->sdst] & kAlign : 0);
+}
+
+template <class T> const Inst *loadSmall(Wave &w, const Inst *i) {
+  u64 address = (w.scalar64(i->src[0].reg) & ~static_cast<u64>(sizeof(T) - 1)) + smallOffset<T>(w, i);
+  if (!w.accessible(i, address, sizeof(T), false)) [[unlikely]]
+    return w.memoryFault(i, address, false);
+  T value;
+  {
+    const GuestCopy guest;
+    memcpy(&value, reinterpret_cast<const void *>(address), sizeof value);
+  }
+  w.s[i->dst] = static_cast<u32>(static_cast<i32>(value));
+  return i->next();
+}
+
+template <class T> const Inst *bufferLoadSmall(Wave &w, const Inst *i) {
+  const u32 *words = &w.s[i->src[0].reg];
+  const u64 base = (words[0] | static_cast<u64>(words[1] & 0xffff) << 32) & ~static_cast<u64>(sizeof(T) - 1);
+  const u64 offset = smallOffset<T>(w, i);
+  T value = 0;
+  if (offset < (Buffer(w, i).bytes & ~static_cast<u64>(sizeof(T) - 1))) {
+    u64 address = base + offset;
+    if (!w.accessible(i, address, sizeof(T), false)) [[unlikely]]
+      return w.memoryFault(i, address, false);
+    const GuestCopy guest;
+    memcpy(&value, reinterpret_cast<const void *>(address), sizeof value);
+  }
+  w.s[i->dst] = static_cast<u32>(static_cast<i32>(value));
   return i->next();
 }
 
@@ -74,7 +128,7 @@ template <unsigned Dwords> const Inst *bufferLoad(Wave &w, const Inst *i) {
   const u64 offset = offsetOf(w, i);
   const unsigned inside = dwordsInside<Dwords>(buffer, offset);
   u64 address = buffer.base + offset;
-  if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
+  if (inside && !w.accessible(i, address, inside * 4, false)) [[unlikely]]
     return w.memoryFault(i, address, false);
   u32 data[Dwords] = {};
   {
@@ -90,7 +144,7 @@ template <unsigned Dwords> const Inst *bufferStore(Wave &w, const Inst *i) {
   const u64 offset = offsetOf(w, i);
   const unsigned inside = dwordsInside<Dwords>(buffer, offset);
   u64 address = buffer.base + offset;
-  if (inside && !w.accessible(address, inside * 4)) [[unlikely]]
+  if (inside && !w.accessible(i, address, inside * 4, true)) [[unlikely]]
     return w.memoryFault(i, address, true);
   const GuestCopy guest;
   memcpy(reinterpret_cast<void *>(address), &w.s[i->dst], inside * 4);
@@ -106,6 +160,11 @@ const Inst *s_memtime(Wave &w, const Inst *i) {
   clock_gettime(CLOCK_BOOTTIME, &now);
   const u64 nanoseconds = static_cast<u64>(now.tv_sec) * 1'000'000'000 + static_cast<u64>(now.tv_nsec);
   w.setScalar64(i->dst, nanoseconds * kTenthsOfGigahertz / 10);
+  return i->next();
+}
+
+const Inst *s_get_waveid_in_workgroup(Wave &w, const Inst *i) {
+  w.s[i->dst] = w.index;
   return i->next();
 }
 
@@ -141,7 +200,7 @@ template <class T, auto F, bool InBuffer> const Inst *atomic(Wave &w, const Inst
   }
   address &= ~static_cast<u64>(sizeof(T) - 1);
   if (inside) {
-    if (!w.accessible(address, sizeof(T))) [[unlikely]]
+    if (!w.accessible(i, address, sizeof(T), true)) [[unlikely]]
       return w.memoryFault(i, address, true);
     old = exchange<T, F>(address, data);
   }
@@ -180,6 +239,11 @@ constexpr auto kDec = []<class T>(T old, T data, T) { return old == 0 || old > d
 constexpr Row kRows[] = {
     straight<load<1>>("s_load_dword"),
     straight<load<2>>("s_load_dwordx2"),
+    straight<load<3>>("s_load_b96"),
+    plain("s_load_u8", loadSmall<u8>),
+    plain("s_load_i8", loadSmall<i8>),
+    plain("s_load_u16", loadSmall<u16>),
+    plain("s_load_i16", loadSmall<i16>),
     straight<load<4>>("s_load_dwordx4"),
     straight<load<8>>("s_load_dwordx8"),
     straight<load<16>>("s_load_dwordx16"),
@@ -194,6 +258,11 @@ constexpr Row kRows[] = {
     plain("s_scratch_store_dwordx4", store<4, 64>),
     plain("s_buffer_load_dword", bufferLoad<1>).documented(why::kScalarBufferRange),
     plain("s_buffer_load_dwordx2", bufferLoad<2>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_b96", bufferLoad<3>).documented(why::kScalarBufferRange),
+    plain("s_buffer_load_u8", bufferLoadSmall<u8>),
+    plain("s_buffer_load_i8", bufferLoadSmall<i8>),
+    plain("s_buffer_load_u16", bufferLoadSmall<u16>),
+    plain("s_buffer_load_i16", bufferLoadSmall<i16>),
     plain("s_buffer_load_dwordx4", bufferLoad<4>).documented(why::kScalarBufferRange),
     plain("s_buffer_load_dwordx8", bufferLoad<8>).documented(why::kScalarBufferRange),
     plain("s_buffer_load_dwordx16", bufferLoad<16>).documented(why::kScalarBufferRange),
@@ -202,6 +271,12 @@ constexpr Row kRows[] = {
     plain("s_buffer_store_dwordx4", bufferStore<4>).documented(why::kScalarBufferRange),
 
     plain("s_dcache_inv", nothing).documented(why::kNoCache),
+    plain("s_gl1_inv", nothing).documented(why::kNoCache),
+    plain("s_prefetch_data", nothing).documented(why::kNoCache),
+    plain("s_prefetch_data_pc_rel", nothing).documented(why::kNoCache),
+    plain("s_buffer_prefetch_data", nothing).documented(why::kNoCache),
+    plain("s_prefetch_inst", nothing).documented(why::kNoCache),
+    plain("s_prefetch_inst_pc_rel", nothing).documented(why::kNoCache),
     plain("s_dcache_inv_vol", nothing).documented(why::kNoCache),
     plain("s_dcache_wb", nothing).documented(why::kNoCache),
     plain("s_dcache_wb_vol", nothing).documented(why::kNoCache),
@@ -209,6 +284,7 @@ constexpr Row kRows[] = {
     plain("s_dcache_discard_x2", nothing).documented(why::kNoCache),
     plain("s_atc_probe", nothing).documented(why::kNoCache),
     plain("s_atc_probe_buffer", nothing).documented(why::kNoCache),
+    plain("s_get_waveid_in_workgroup", s_get_waveid_in_workgroup),
     plain("s_memtime", s_memtime).chosen("the host's clock, at 1.7 GHz; time is not modelled"),
     plain("s_memrealtime", s_memrealtime).chosen("the host's clock, at 100 MHz; time is not modelled"),
 

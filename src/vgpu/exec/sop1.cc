@@ -56,21 +56,30 @@ constexpr u64 replicateBits(u32 x) {
   return d;
 }
 
+// EXEC or EXEC_LO, whatever the size of the wave.
+template <class T> T execAs(const Wave &w) {
+  if constexpr (sizeof(T) == 8)
+    return w.scalar64(kExec);
+  else
+    return w.s[kExec];
+}
+template <class T> void setScalar(Wave &w, unsigned reg, T value) { memcpy(&w.s[reg], &value, sizeof value); }
+
 /// D = EXEC, then EXEC = F(S0, EXEC).
-template <auto F> const Inst *saveExec(Wave &w, const Inst *i) {
-  const u64 exec = w.exec();
-  const u64 result = F(scalarOperand<u64>(w, *i, 0), exec);
-  w.setScalar64(i->dst, exec);
-  w.setExec(result);
+template <class T, auto F> const Inst *saveExec(Wave &w, const Inst *i) {
+  const T exec = execAs<T>(w);
+  const T result = F(scalarOperand<T>(w, *i, 0), exec);
+  setScalar<T>(w, i->dst, exec);
+  setScalar<T>(w, kExec, result);
   w.scc = result != 0;
   return i->next();
 }
 
 /// EXEC = D = F(S0, EXEC).
-template <auto F> const Inst *writeExec(Wave &w, const Inst *i) {
-  const u64 result = F(scalarOperand<u64>(w, *i, 0), w.exec());
-  w.setExec(result);
-  w.setScalar64(i->dst, result);
+template <class T, auto F> const Inst *writeExec(Wave &w, const Inst *i) {
+  const T result = F(scalarOperand<T>(w, *i, 0), execAs<T>(w));
+  setScalar<T>(w, kExec, result);
+  setScalar<T>(w, i->dst, result);
   w.scc = result != 0;
   return i->next();
 }
@@ -92,12 +101,12 @@ template <class T, bool Set> const Inst *s_bitset(Wave &w, const Inst *i) {
 }
 
 /// SGPRs that relative addressing reaches; what is beyond reads as SGPR0 and is not written (manual, 3.6.1).
-bool inRange(u64 reg, size_t bytes) { return reg + bytes / 4 <= kFlatScratch; }
+bool inRange(const Wave &w, u64 reg, size_t bytes) { return reg + bytes / 4 <= w.sgprs; }
 
 template <class T> const Inst *s_movrels(Wave &w, const Inst *i) {
   const u64 reg = u64(i->src[0].reg) + w.s[kM0];
   T value;
-  memcpy(&value, &w.s[inRange(reg, sizeof value) ? reg : 0], sizeof value);
+  memcpy(&value, &w.s[inRange(w, reg, sizeof value) ? reg : 0], sizeof value);
   memcpy(&w.s[i->dst], &value, sizeof value);
   return i->next();
 }
@@ -105,8 +114,17 @@ template <class T> const Inst *s_movrels(Wave &w, const Inst *i) {
 template <class T> const Inst *s_movreld(Wave &w, const Inst *i) {
   const u64 reg = u64(i->dst) + w.s[kM0];
   const T value = scalarOperand<T>(w, *i, 0);
-  if (inRange(reg, sizeof value))
+  if (inRange(w, reg, sizeof value))
     memcpy(&w.s[reg], &value, sizeof value);
+  return i->next();
+}
+
+/// Both are relative, by M0[9:0] and M0[25:16].
+const Inst *s_movrelsd_2_b32(Wave &w, const Inst *i) {
+  const u64 from = u64(i->src[0].reg) + (w.s[kM0] & 0x3ff), to = u64(i->dst) + (w.s[kM0] >> 16 & 0x3ff);
+  const u32 value = w.s[inRange(w, from, 4) ? from : 0];
+  if (inRange(w, to, 4))
+    w.s[to] = value;
   return i->next();
 }
 
@@ -121,6 +139,56 @@ const Inst *s_swappc_b64(Wave &w, const Inst *i) {
   const u64 target = scalarOperand<u64>(w, *i, 0);
   w.setScalar64(i->dst, nextPc(w, i));
   return w.jump(target);
+}
+
+/// Messages that are answered.
+template <class T> const Inst *s_sendmsg_rtn(Wave &w, const Inst *i) {
+  enum Message { GetDoorbell = 0x80, GetDdid, GetTma, GetRealTime, SaveWave, GetTba };
+  switch (i->imm & 0xff) {
+  case GetRealTime:
+    setScalar<T>(w, i->dst, static_cast<T>(Wave::clock()));
+    return i->next();
+  case GetDoorbell:
+  case GetTma:
+  case SaveWave:
+  case GetTba:
+    return w.illegal(i, "sends a message that is reserved for trap handlers, and none is running");
+  default:
+    return w.illegal(i, "sends a message that compute kernels do not have");
+  }
+}
+
+/// The barrier of the workgroup is -1; -2 is the trap handler's, and signalling 0 does nothing.
+template <bool IsFirst> const Inst *s_barrier_signal(Wave &w, const Inst *i) {
+  if (i->srcKind[0] != SrcKind::Constant && i->srcKind[0] != SrcKind::None)
+    return w.illegal(i, "signals a barrier that M0 names, which this GPU does not have");
+  const i32 barrier = i->srcKind[0] == SrcKind::Constant ? static_cast<i32>(i->src[0].lanes[0]) : i->imm;
+  if (barrier > 0)
+    return w.illegal(i, "signals a named barrier, which this GPU does not have");
+  const bool first = barrier == -1 && w.signalBarrier();
+  if (IsFirst)
+    w.scc = first;
+  return i->next();
+}
+
+const Inst *s_get_barrier_state(Wave &w, const Inst *i) {
+  if (i->srcKind[0] != SrcKind::Constant && i->srcKind[0] != SrcKind::None)
+    return w.illegal(i, "asks for a barrier that M0 names, which this GPU does not have");
+  const i32 barrier = i->srcKind[0] == SrcKind::Constant ? static_cast<i32>(i->src[0].lanes[0]) : i->imm;
+  w.s[i->dst] = barrier == -1 ? w.barrierState() : 0;
+  return i->next();
+}
+
+const Inst *namedBarrier(Wave &w, const Inst *i) {
+  return w.illegal(i, "uses a named barrier, which this GPU does not have");
+}
+
+const Inst *s_sleep_var(Wave &w, const Inst *i) {
+  if ((scalarOperand<u32>(w, *i, 0) & 0x7f) == 0)
+    return i->next();
+  w.stop = Stop::Yield;
+  w.ip = i->next();
+  return nullptr;
 }
 
 const Inst *s_rfe_b64(Wave &w, const Inst *i) {
@@ -177,23 +245,36 @@ constexpr Row kRows[] = {
     plain("s_bitset1_b32", s_bitset<u32, true>, Type::U32),
     plain("s_bitset1_b64", s_bitset<u64, true>, Type::U32),
 
-    straight<saveExec<[](u64 a, u64 exec) { return a & exec; }>>("s_and_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return a | exec; }>>("s_or_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return a ^ exec; }>>("s_xor_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return ~a & exec; }>>("s_andn1_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return ~a | exec; }>>("s_orn1_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return a & ~exec; }>>("s_andn2_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return a | ~exec; }>>("s_orn2_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return ~(a & exec); }>>("s_nand_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return ~(a | exec); }>>("s_nor_saveexec_b64", Type::U64),
-    straight<saveExec<[](u64 a, u64 exec) { return ~(a ^ exec); }>>("s_xnor_saveexec_b64", Type::U64),
-    plain("s_andn1_wrexec_b64", writeExec<[](u64 a, u64 exec) { return ~a & exec; }>, Type::U64),
-    plain("s_andn2_wrexec_b64", writeExec<[](u64 a, u64 exec) { return a & ~exec; }>, Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return a & exec; }>>("s_and_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return a | exec; }>>("s_or_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return a ^ exec; }>>("s_xor_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return ~a & exec; }>>("s_andn1_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return ~a | exec; }>>("s_orn1_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return a & ~exec; }>>("s_andn2_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return a | ~exec; }>>("s_orn2_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return ~(a & exec); }>>("s_nand_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return ~(a | exec); }>>("s_nor_saveexec_b64", Type::U64),
+    straight<saveExec<u64, [](u64 a, u64 exec) { return ~(a ^ exec); }>>("s_xnor_saveexec_b64", Type::U64),
+    plain("s_andn1_wrexec_b64", writeExec<u64, [](u64 a, u64 exec) { return ~a & exec; }>, Type::U64),
+    plain("s_andn2_wrexec_b64", writeExec<u64, [](u64 a, u64 exec) { return a & ~exec; }>, Type::U64),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return a & exec; }>>("s_and_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return a | exec; }>>("s_or_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return a ^ exec; }>>("s_xor_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return ~a & exec; }>>("s_andn1_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return ~a | exec; }>>("s_orn1_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return a & ~exec; }>>("s_andn2_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return a | ~exec; }>>("s_orn2_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return ~(a & exec); }>>("s_nand_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return ~(a | exec); }>>("s_nor_saveexec_b32", Type::U32),
+    straight<saveExec<u32, [](u32 a, u32 exec) { return ~(a ^ exec); }>>("s_xnor_saveexec_b32", Type::U32),
+    plain("s_andn1_wrexec_b32", writeExec<u32, [](u32 a, u32 exec) { return ~a & exec; }>, Type::U32),
+    plain("s_andn2_wrexec_b32", writeExec<u32, [](u32 a, u32 exec) { return a & ~exec; }>, Type::U32),
 
     plain("s_movrels_b32", s_movrels<u32>, Type::U32),
     plain("s_movrels_b64", s_movrels<u64>, Type::U64),
     plain("s_movreld_b32", s_movreld<u32>, Type::U32),
     plain("s_movreld_b64", s_movreld<u64>, Type::U64),
+    plain("s_movrelsd_2_b32", s_movrelsd_2_b32, Type::U32),
     plain("s_set_gpr_idx_idx", s_set_gpr_idx_idx, Type::U32),
 
     plain("s_getpc_b64", s_getpc_b64),
@@ -201,6 +282,16 @@ constexpr Row kRows[] = {
     plain("s_swappc_b64", s_swappc_b64, Type::U64),
     plain("s_rfe_b64", s_rfe_b64, Type::U64, Type::None, kEndsRun).refused(why::kNoDebugger),
     plain("s_cbranch_join", s_cbranch_join, Type::U32),
+
+    plain("s_sendmsg_rtn_b32", s_sendmsg_rtn<u32>).documented(why::kNoDebugger),
+    plain("s_sendmsg_rtn_b64", s_sendmsg_rtn<u64>).documented(why::kNoDebugger),
+    plain("s_barrier_signal", s_barrier_signal<false>, Type::I32),
+    plain("s_barrier_signal_isfirst", s_barrier_signal<true>, Type::I32),
+    plain("s_get_barrier_state", s_get_barrier_state, Type::I32),
+    plain("s_barrier_init", namedBarrier, Type::I32).refused("these targets have no named barriers"),
+    plain("s_barrier_join", namedBarrier, Type::I32).refused("these targets have no named barriers"),
+    plain("s_wakeup_barrier", namedBarrier, Type::I32).refused("these targets have no named barriers"),
+    plain("s_sleep_var", s_sleep_var, Type::U32),
 };
 
 } // namespace

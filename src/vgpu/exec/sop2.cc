@@ -159,6 +159,10 @@ constexpr Row kRows[] = {
     salu<[](u32 a, u32 b) { return b << 16 | (a & 0xffff); }>("s_pack_ll_b32_b16"),
     salu<[](u32 a, u32 b) { return (b & 0xffff0000) | (a & 0xffff); }>("s_pack_lh_b32_b16"),
     salu<[](u32 a, u32 b) { return (b & 0xffff0000) | a >> 16; }>("s_pack_hh_b32_b16"),
+    salu<[](u32 a, u32 b) { return b << 16 | a >> 16; }>("s_pack_hl_b32_b16"),
+    salu<[](u64 a, u64 b) { return a + b; }>("s_add_nc_u64"),
+    salu<[](u64 a, u64 b) { return a - b; }>("s_sub_nc_u64"),
+    salu<[](u64 a, u64 b) { return a * b; }>("s_mul_u64"),
 
     plain("s_cbranch_g_fork", s_cbranch_g_fork, Type::U64, Type::U64),
     plain("s_rfe_restore_b64", s_rfe_restore_b64, Type::U64, Type::U32, kEndsRun).refused(why::kNoDebugger),

@@ -1,5 +1,6 @@
 // SOPP: branches, and how a wave talks to the machine around it (manual, section 12.5).
 
+#include "isa/message.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/scalar.h"
 #include "vgpu/exec/tables.h"
@@ -49,16 +50,20 @@ const Inst *s_sethalt(Wave &w, const Inst *i) {
   return i->imm & 1 ? w.illegal(i, "halts the wave until a debugger resumes it, and there is none") : i->next();
 }
 
+/// MSG_DEALLOC_VGPRS only promises that no VGPR will be used any more; wave/strict_resources.h holds kernels to it.
 const Inst *s_sendmsg(Wave &w, const Inst *i) {
-  enum Message { Interrupt = 1, SaveWave = 4, StallWaveGen = 5, HaltWaves = 6, GetDoorbell = 10 };
-  switch (i->imm & 0xf) {
-  case Interrupt:
+  switch (isa::messageOf(i->imm)) {
+  case isa::Message::Interrupt:
     w.interrupt(w.s[kM0]);
     return i->next();
-  case SaveWave:
-  case StallWaveGen:
-  case HaltWaves:
-  case GetDoorbell:
+  case isa::Message::DeallocVgprs:
+    if (w.deallocatesVgprs())
+      return i->next();
+    return w.illegal(i, "sends a message that compute kernels do not have");
+  case isa::Message::SaveWave:
+  case isa::Message::StallWaveGen:
+  case isa::Message::HaltWaves:
+  case isa::Message::GetDoorbell:
     return w.illegal(i, "sends a message that is reserved for trap handlers, and none is running");
   default:
     return w.illegal(i, "sends a message that compute kernels do not have");
@@ -81,6 +86,30 @@ const Inst *s_trap(Wave &w, const Inst *i) {
 const Inst *s_icache_inv(Wave &w, const Inst *i) {
   w.invalidateCode();
   return i->next();
+}
+
+/// SIMM16 becomes MODE's field for rounding, or for denormals.
+template <u32 Shift> const Inst *s_mode(Wave &w, const Inst *i) {
+  return w.setMode((w.mode & ~(0xfu << Shift)) | (static_cast<u32>(i->imm) & 0xf) << Shift, i->next());
+}
+
+const Inst *s_code_end(Wave &w, const Inst *i) { return w.illegal(i, "marks the end of the code, which was reached"); }
+
+/// The barrier of the workgroup is -1; -2 is the trap handler's, and those from 0 on are not of these targets.
+const Inst *s_barrier_wait(Wave &w, const Inst *i) {
+  if (i->imm != -1)
+    return w.illegal(i, "waits at a barrier other than the workgroup's, which the virtual GPU does not have");
+  if (w.barrierComplete) {
+    w.barrierComplete = false;
+    return i->next();
+  }
+  w.stop = Stop::Barrier;
+  w.ip = i; // to look again
+  return nullptr;
+}
+
+const Inst *s_barrier_leave(Wave &w, const Inst *i) {
+  return w.illegal(i, "leaves a named barrier, which this GPU does not have");
 }
 
 const Inst *s_set_gpr_idx_off(Wave &w, const Inst *i) { return w.setMode(w.mode & ~kGprIdxEn, i->next()); }
@@ -123,12 +152,45 @@ constexpr Row kRows[] = {
     plain("s_trap", s_trap).documented(why::kNoDebugger),
     plain("s_icache_inv", s_icache_inv)
         .chosen("later dispatches decode anew; code that this one has reached stays as it was"),
+    // gfx10 and later
+    straight<nothing>("s_clause"),
+    straight<nothing>("s_delay_alu"),
+    straight<nothing>("s_inst_prefetch"),
+    straight<nothing>("s_waitcnt_depctr"),
+    straight<nothing>("s_wait_idle"),
+    straight<nothing>("s_wait_event").documented("it waits for exports, which compute waves have none of"),
+    straight<nothing>("s_wait_loadcnt"),
+    straight<nothing>("s_wait_storecnt"),
+    straight<nothing>("s_wait_samplecnt"),
+    straight<nothing>("s_wait_bvhcnt"),
+    straight<nothing>("s_wait_expcnt"),
+    straight<nothing>("s_wait_dscnt"),
+    straight<nothing>("s_wait_kmcnt"),
+    straight<nothing>("s_wait_loadcnt_dscnt"),
+    straight<nothing>("s_wait_storecnt_dscnt"),
+    straight<nothing>("s_singleuse_vdst"),
+    plain("s_ttracedata_imm", nothing).documented(why::kNoCounters),
+    plain("s_round_mode", s_mode<0>),
+    plain("s_denorm_mode", s_mode<4>),
+    plain("s_code_end", s_code_end, Type::None, Type::None, kEndsRun).refused("it is no instruction to execute"),
+    plain("s_barrier_wait", s_barrier_wait),
+    plain("s_barrier_leave", s_barrier_leave).refused("these targets have no named barriers"),
+
     plain("s_set_gpr_idx_off", s_set_gpr_idx_off),
     plain("s_set_gpr_idx_mode", s_set_gpr_idx_mode),
 };
 
+/// VCC_HI is an SGPR like any other, and EXEC_HI means nothing.
+constexpr Row k32Rows[] = {
+    conditional<[](const Wave &w) { return w.s[kVcc] == 0; }>("s_cbranch_vccz"),
+    conditional<[](const Wave &w) { return w.s[kVcc] != 0; }>("s_cbranch_vccnz"),
+    conditional<[](const Wave &w) { return w.s[kExec] == 0; }>("s_cbranch_execz"),
+    conditional<[](const Wave &w) { return w.s[kExec] != 0; }>("s_cbranch_execnz"),
+};
+
 } // namespace
 
+std::span<const Row> sopp32Rows() { return k32Rows; }
 std::span<const Row> soppRows() { return kRows; }
 
 } // namespace luthier::vgpu

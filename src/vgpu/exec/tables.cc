@@ -8,8 +8,13 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 
 const ExecLevel &level() {
   static const std::span<const Row> tables[] = {
-      sop1Rows(), sop2Rows(), sopcRows(), sopkRows(),  soppRows(), smemRows(), gwsRows(),   vop1Rows(),
-      vop2Rows(), vop3Rows(), vopcRows(), vop3pRows(), dsRows(),   flatRows(), mubufRows(), mtbufRows(),
+      sop1Rows(),   sop2Rows(),  sopcRows(),  sopkRows(),     soppRows(),  smemRows(), gwsRows(),
+      vop1Rows(),   vop2Rows(),  vop3Rows(),  vopcRows(),     vop3pRows(), dsRows(),   dsSrc2Rows(),
+      flatRows(),   mubufRows(), mtbufRows(), sopFloatRows(), wmmaRows(),
+#if LUTHIER_VGPU_LANES == 32
+      sopp32Rows(), // behind soppRows(): the last row of a name is the one
+      vopdRows(),
+#endif
 #if LUTHIER_VGPU_LANES == 64
       mfmaRows(), // only targets without waves of 32 lanes have these
 #endif

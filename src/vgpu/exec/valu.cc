@@ -32,8 +32,10 @@ bool dppSources(u32 control, i32 lanes, i32 *source) {
     return fill([&](i32 n, i32 inRow) { return inRow >= amount ? n - amount : -1; });
   if (control > 0x120 && control <= 0x12f) // row_ror
     return fill([&](i32 n, i32 inRow) { return n - inRow + ((inRow - amount) & 15); });
-  if (control >= 0x150 && control <= 0x15f) // row_newbcast
+  if (control >= 0x150 && control <= 0x15f) // row_newbcast of gfx90a, row_share of gfx10
     return fill([&](i32 n, i32 inRow) { return n - inRow + amount; });
+  if (control >= 0x160 && control <= 0x16f) // row_xmask
+    return fill([&](i32 n, i32) { return n ^ amount; });
   switch (control) {
   case 0x130: // wave_shl:1
     return fill([&](i32 n, i32) { return n + 1 < lanes ? n + 1 : -1; });
@@ -55,29 +57,10 @@ bool dppSources(u32 control, i32 lanes, i32 *source) {
   return false;
 }
 
-/// Moves source lanes as DPP says; `writable` keeps the lanes whose result may be written. A source lane that EXEC
-/// disables counts as out of bounds.
-bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &writable) {
-  i32 source[N];
-  if (!dppSources(i.dpp.pattern, static_cast<i32>(w.lanes), source))
-    return false;
-  const u32 *exec = execLanes(w);
-  u32 valid[N];
-  for (unsigned n = 0; n < N; ++n) {
-    const u32 lane = static_cast<u32>(source[n]) & (N - 1);
-    valid[n] = source[n] >= 0 ? exec[lane] : 0;
-    to[n] = from[lane] & valid[n];
-  }
-  if (wide)
-    for (unsigned n = 0; n < N; ++n)
-      to[n + kRow] = from[(static_cast<u32>(source[n]) & (N - 1)) + kRow] & valid[n];
-  u64 enabled = 0;
-  for (unsigned row = 0; row < N / 16; ++row)
-    for (unsigned bank = 0; bank < 4; ++bank)
-      if ((i.dpp.rowMask >> row & 1) && (i.dpp.bankMask >> bank & 1))
-        enabled |= 0xfull << (16 * row + 4 * bank);
-  writable &= i.dpp.boundControl ? enabled : enabled & compressMask(valid);
-  return true;
+/// DPP8: which lane each of eight reads.
+void dpp8Sources(u32 lanes, i32 *source) {
+  for (i32 n = 0; n < i32(N); ++n)
+    source[n] = (n & ~7) + i32(lanes >> (3 * (n & 7)) & 7);
 }
 
 /// SDWA selection of a source: a byte, a word or the whole dword, zero- or sign-extended.
@@ -138,7 +121,7 @@ template <class T> void applyClamp(bool dx10, u32 *d) {
 
 template <class T> void applyOutput(const Wave &w, const Inst &i, u32 denormField, u32 *d) {
   const bool keepsDenormals = w.mode & denormField & denormField << 1; // the upper bit of two: outputs
-  if (i.omod && !keepsDenormals && !(w.mode & mode::kIeee))
+  if (i.omod && ((i.flags & kAlwaysOmod) || (!keepsDenormals && !(w.mode & mode::kIeee))))
     applyOmod<T>(i.omod, d);
   if (i.flags & kClamp)
     applyClamp<T>(w.mode & mode::kDx10Clamp, d);
@@ -176,6 +159,37 @@ void applySdwaDestination(const SdwaControl &control, const u32 *old, u32 *d) {
 
 } // namespace
 
+/// A source lane that EXEC disables counts as out of bounds, unless inactive ones may be fetched. DPP8 has no masks,
+/// and reads 0 there.
+bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &writable) {
+  const bool eight = i.flags & kDpp8;
+  const bool fetchInactive = eight ? i.dpp8.fetchInactive : i.dpp.fetchInactive;
+  i32 source[N];
+  if (eight)
+    dpp8Sources(i.dpp8.lanes, source);
+  else if (!dppSources(i.dpp.pattern, static_cast<i32>(w.lanes), source))
+    return false;
+  const u32 *exec = execLanes(w);
+  u32 valid[N];
+  for (unsigned n = 0; n < N; ++n) {
+    const u32 lane = static_cast<u32>(source[n]) & (N - 1);
+    valid[n] = source[n] < 0 ? 0 : fetchInactive ? ~0u : exec[lane];
+    to[n] = from[lane] & valid[n];
+  }
+  if (wide)
+    for (unsigned n = 0; n < N; ++n)
+      to[n + kRow] = from[(static_cast<u32>(source[n]) & (N - 1)) + kRow] & valid[n];
+  if (eight)
+    return true;
+  u64 enabled = 0;
+  for (unsigned row = 0; row < N / 16; ++row)
+    for (unsigned bank = 0; bank < 4; ++bank)
+      if ((i.dpp.rowMask >> row & 1) && (i.dpp.bankMask >> bank & 1))
+        enabled |= 0xfull << (16 * row + 4 * bank);
+  writable &= i.dpp.boundControl ? enabled : enabled & compressMask(valid);
+  return true;
+}
+
 u64 specialSource(const Wave &w, u32 code) {
   switch (code) {
   case isa::src::kVccz:
@@ -203,9 +217,20 @@ void updateExecLanes(Wave &w) {
     w.execLanes[n] = 0;
 }
 
+/// Where a source's lanes are cached. The two scalar registers that an instruction may read from gfx10 on must not
+/// share a place: the second one would overwrite the first.
+[[gnu::always_inline]] inline unsigned broadcastSlot(const Inst &i, unsigned n) {
+  const u32 reg = i.src[n].reg;
+  for (unsigned m = 0; m < n; ++m)
+    if ((i.srcKind[m] == SrcKind::Scalar || i.srcKind[m] == SrcKind::Special) && i.src[m].reg != reg &&
+        (i.src[m].reg - reg) % Wave::kBroadcasts == 0)
+      return (reg + n) % Wave::kBroadcasts;
+  return reg % Wave::kBroadcasts;
+}
+
 const u32 *broadcastSource(Wave &w, const Inst &i, unsigned n, bool wide) {
   const u64 value = scalarSource(w, i, n);
-  const unsigned slot = i.src[n].reg % Wave::kBroadcasts;
+  const unsigned slot = broadcastSlot(i, n);
   if (!wide) {
     u32 *out = w.broadcast32[slot].lanes;
     const u32 low = static_cast<u32>(value);
@@ -243,6 +268,7 @@ const Inst *general(Wave &w, const Inst *i) {
 
   LaneArgs args{};
   args.mode = w.mode;
+  args.imm = i->imm;
   u64 writable = activeLanes(w);
   for (unsigned n = 0; n < 3 && row.src[n] != Type::None && row.src[n] != Type::Mask; ++n) {
     const Type type = row.src[n];
@@ -250,22 +276,26 @@ const Inst *general(Wave &w, const Inst *i) {
     const u32 *lanes = wide ? sourceLanes<true>(w, *i, n) : sourceLanes<false>(w, *i, n);
     u32 *out = w.tmp[n];
     const u8 mods = i->srcMods[n];
-    const bool flush = (type == Type::F16 || type == Type::PkF16) && !(f16Denormals & kKeepInputs);
+    const bool flush =
+        (type == Type::F16 || type == Type::PkF16) && !(f16Denormals & kKeepInputs) && !(row.traits & kMovesBits);
     if (type == Type::PkF16 && (mods & (kAbs | kNeg)))
       return w.illegal(i, "has modifiers on a packed source, which the virtual GPU does not support");
     if ((i->flags & kSdwa) && n < 2) {
       applySdwaSelect(n == 0 ? i->sdwa.select0 : i->sdwa.select1, n == 0 ? i->sdwa.signExtend0 : i->sdwa.signExtend1,
                       lanes, out);
-    } else if ((i->flags & kDpp) && n == 0) {
-      if (!applyDpp(w, *i, lanes, out, wide, writable))
-        return w.illegal(i, "has a DPP control that does not exist");
-    } else if ((mods & kOpSel) && is16(type)) {
-      for (unsigned k = 0; k < N; ++k)
-        out[k] = lanes[k] >> 16;
-    } else if ((mods & (kAbs | kNeg)) || flush) {
-      memmove(out, lanes, (wide ? kRow + N : N) * sizeof(u32));
     } else {
-      out = const_cast<u32 *>(lanes);
+      if ((i->flags & kDpp) && n == 0) {
+        if (!applyDpp(w, *i, lanes, out, wide, writable))
+          return w.illegal(i, "has a DPP control that does not exist");
+        lanes = out;
+      }
+      if ((mods & kOpSel) && is16(type))
+        for (unsigned k = 0; k < N; ++k)
+          out[k] = lanes[k] >> 16;
+      else if ((mods & (kAbs | kNeg)) || flush)
+        memmove(out, lanes, (wide ? kRow + N : N) * sizeof(u32));
+      else
+        out = const_cast<u32 *>(lanes);
     }
     if ((mods & (kAbs | kNeg)) && isFloat(type))
       applySign(type, mods, out);
@@ -283,6 +313,8 @@ const Inst *general(Wave &w, const Inst *i) {
   }
   args.out = w.tmp[4];
   args.d = w.tmp[5];
+  if (N == 32 && is16(row.dst)) // of which the loop keeps the other half
+    memset(args.d, 0, N * sizeof(u32));
   loop(args);
 
   if (row.traits & kWritesMask) {
@@ -295,7 +327,7 @@ const Inst *general(Wave &w, const Inst *i) {
     }
   }
   applyOutput(w, *i, row.dst, args.d);
-  if ((row.dst == Type::F16 || row.dst == Type::PkF16) && !(f16Denormals & kKeepOutputs))
+  if ((row.dst == Type::F16 || row.dst == Type::PkF16) && !(f16Denormals & kKeepOutputs) && !(row.traits & kMovesBits))
     flushF16(row.dst, args.d);
   u32 *d = w.v[i->dst];
   if (i->flags & kSdwa) {
@@ -304,7 +336,7 @@ const Inst *general(Wave &w, const Inst *i) {
     if (i->flags & kOpSelDst)
       for (unsigned n = 0; n < N; ++n)
         args.d[n] = args.d[n] << 16 | (d[n] & 0xffff);
-    else if (row.traits & kKeepsHigh)
+    else if (i->flags & kKeepsOther)
       for (unsigned n = 0; n < N; ++n)
         args.d[n] = (args.d[n] & 0xffff) | (d[n] & 0xffff0000);
   }

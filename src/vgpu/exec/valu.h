@@ -23,6 +23,10 @@ namespace luthier::vgpu::LUTHIER_VGPU_LEVEL {
 /// in the modes that the plain handlers leave to it.
 const Inst *general(Wave &w, const Inst *i);
 
+/// Moves the lanes of source 0 as DPP says, from `from` to `to`; `writable` keeps those whose result may be written.
+/// False for a control that does not exist.
+bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &writable);
+
 template <class F> struct Signature;
 template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> {
   using Result = R;
@@ -68,7 +72,7 @@ template <class T> [[gnu::always_inline]] inline void putMasked(u32 *d, unsigned
     d[i] = m ? static_cast<u32>(y) : d[i];
     d[i + kRow] = m ? static_cast<u32>(y >> 32) : d[i + kRow];
   } else {
-    u32 y;
+    u32 y = sizeof(T) == 2 ? d[i] : 0;
     Lane<T>::put(&y, 0, x);
     d[i] = m ? y : d[i];
   }
@@ -349,6 +353,18 @@ template <auto F, auto Clamped> constexpr Row opClamp(std::string_view mnemonic,
   Row row = op<F>(mnemonic, traits);
   if constexpr (!kBitcode)
     row.clamped = &LoopOf<Clamped>::type::run;
+  return row;
+}
+
+/// A row with a lane loop that is more than a function of one lane; it takes the general path in every encoding.
+constexpr Row looped(std::string_view mnemonic, LaneLoop loop, Type dst, Type s0, Type s1 = Type::None,
+                     Type s2 = Type::None, uint16_t traits = 0) {
+  return Row{mnemonic, kBitcode ? nullptr : general, kBitcode ? nullptr : loop, dst, {s0, s1, s2}, traits};
+}
+
+/// The same row with the target's rule for `format` in Inst::imm.
+constexpr Row withRule(Row row, isa::MatrixFormat format) {
+  row.matrix = format;
   return row;
 }
 

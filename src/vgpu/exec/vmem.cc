@@ -9,7 +9,7 @@ bool piecesAllowed(Wave &w, const Swizzle &memory, const u32 *index, const u32 *
     const auto lane = static_cast<unsigned>(__builtin_ctzll(mask));
     for (u32 k = 0; k < bytes; ++k) {
       bad = memory.at(index[lane], offset[lane] + k);
-      if (!allowed(w, bad, 1))
+      if (!allowed(w, bad, 1) && !w.memory->mapped(bad, 1, w.deviceMask))
         return false;
     }
   }

@@ -73,10 +73,26 @@ constexpr unsigned bytesOf(Data d) {
 }
 constexpr unsigned registersOf(Data d) { return bytesOf(d) < 4 ? 1 : bytesOf(d) / 4; }
 
+/// Bits of the register that a load writes where the others stay: half of it for D16 loads.
+constexpr u32 writtenBits(Data d) {
+  switch (d) {
+  case Data::U8D16:
+  case Data::I8D16:
+  case Data::B16D16:
+    return 0x0000ffff;
+  case Data::U8D16Hi:
+  case Data::I8D16Hi:
+  case Data::B16D16Hi:
+    return 0xffff0000;
+  default:
+    return ~0u;
+  }
+}
+
 /// Memory wider than a register but with the bits of one: `raw` as a load leaves it in a register.
 ///
-/// The virtual GPU reports SRAM-ECC, as MI200 does: "When ECC is enabled 16-bit memory loads write the full 32-bit
-/// VGPR. Unused bits are set to zero" (manual, 9.1.6). LLVM relies on it for no target with ECC, so nothing is merged.
+/// This is what targets with SRAM-ECC do: "When ECC is enabled 16-bit memory loads write the full 32-bit VGPR. Unused
+/// bits are set to zero" (MI200 manual, 9.1.6). For the others, `keepingHalf` puts the other half back.
 template <Data D> [[gnu::always_inline]] inline u32 loaded(u32 raw) {
   if constexpr (D == Data::I8)
     return static_cast<u32>(static_cast<i32>(static_cast<i8>(raw)));
@@ -325,19 +341,19 @@ inline constexpr u64 kMostPages = 16;
   return address < kAddressLimit && w.memory->allows(address, size, w.deviceMask);
 }
 
-/// True when every lane of `mask` may access [address[lane], address[lane] + span), which may move addresses
-/// (Wave::resolve); else `bad` is the first address that may not (of an access over a page boundary, the page behind
-/// it).
-[[gnu::always_inline]] inline bool lanesAllowed(Wave &w, u64 *address, u64 mask, u64 span, u64 &bad) {
+/// True when every lane of `mask` may access [address[lane], address[lane] + span), which may move addresses; else
+/// `bad` is the first address that may not (Wave::resolveLanes).
+[[gnu::always_inline]] inline bool lanesAllowed(Wave &w, const Inst *i, u64 *address, u64 mask, u64 span, bool write,
+                                                u64 &bad) {
   u64 low = ~0ull, high = 0;
   if (mask == kAllLanes) {
-    for (unsigned i = 0; i < N; ++i) {
-      low = address[i] < low ? address[i] : low;
-      high = address[i] > high ? address[i] : high;
+    for (unsigned n = 0; n < N; ++n) {
+      low = address[n] < low ? address[n] : low;
+      high = address[n] > high ? address[n] : high;
     }
   } else {
-    for (unsigned i = 0; i < N; ++i) {
-      const u64 a = mask >> i & 1 ? address[i] : ~0ull, b = mask >> i & 1 ? address[i] : 0;
+    for (unsigned n = 0; n < N; ++n) {
+      const u64 a = mask >> n & 1 ? address[n] : ~0ull, b = mask >> n & 1 ? address[n] : 0;
       low = a < low ? a : low;
       high = b > high ? b : high;
     }
@@ -345,14 +361,7 @@ inline constexpr u64 kMostPages = 16;
   if (high < kAddressLimit && high - low < kMostPages * AddressSpace::kPageSize && allowed(w, low, high - low + span))
       [[likely]]
     return true;
-  for (; mask; mask &= mask - 1) {
-    u64 &a = address[__builtin_ctzll(mask)];
-    if (!allowed(w, a, span) && !w.resolve(a, span)) {
-      bad = allowed(w, a, 1) ? (a | (AddressSpace::kPageSize - 1)) + 1 : a;
-      return false;
-    }
-  }
-  return true;
+  return w.resolveLanes(i, address, mask, span, write, low, high, bad);
 }
 
 /// True when the lanes of `mask` are at consecutive elements of `size` bytes: lane n at `block` + n * size.
@@ -395,7 +404,7 @@ template <Data D>
   u32 *d = w.v[i->dst];
   if (mask) {
     u64 bad;
-    if (!lanesAllowed(w, address, mask, bytesOf(D), bad)) [[unlikely]]
+    if (!lanesAllowed(w, i, address, mask, bytesOf(D), false, bad)) [[unlikely]]
       return w.memoryFault(i, bad, false);
     gather<D>(d, address, mask);
   }
@@ -410,7 +419,7 @@ template <Data D>
                                                               u64 mask) {
   if (mask) {
     u64 bad;
-    if (!lanesAllowed(w, address, mask, bytesOf(D), bad)) [[unlikely]]
+    if (!lanesAllowed(w, i, address, mask, bytesOf(D), true, bad)) [[unlikely]]
       return w.memoryFault(i, bad, true);
     scatter<D>(s, address, mask);
   }
@@ -444,19 +453,25 @@ template <Data D> [[gnu::always_inline]] inline bool storeCoalesced(Wave &w, con
 }
 
 // Swizzled memory: private memory, and buffers whose resource asks for it (manual, 9.1.5.2). Each dword of a record is
-// followed by the same dword of the next record. gfx9 has no element size in the resource: it is one dword (ROCr's
-// ELEMENT_SIZE field sits in bits that gfx9 no longer has).
+// followed by the same dword of the next record. Up to gfx10 there is no element size in the resource: it is one dword
+// (ROCr's ELEMENT_SIZE field sits in bits that gfx9 no longer has).
 
 struct Swizzle {
   u64 base;
-  u32 indexStride; ///< records whose dwords are interleaved; 64 in scratch
+  u32 indexStride; ///< records whose elements are interleaved; the lanes of the wave in scratch
   u32 stride;      ///< bytes of a record
+  u32 element = 4; ///< bytes that stay together: 4 or 16
 
   [[gnu::always_inline]] u64 at(u32 index, u32 offset) const {
-    return base + (static_cast<u64>(index / indexStride) * stride + (offset & ~3u)) * indexStride +
-           (index % indexStride) * 4 + (offset & 3);
+    return base + (static_cast<u64>(index / indexStride) * stride + (offset & -element)) * indexStride +
+           static_cast<u64>(index % indexStride) * element + (offset & (element - 1));
   }
-  [[gnu::always_inline]] u64 step() const { return indexStride * 4; }
+  /// Between consecutive dwords. Larger elements are read as if one went on for ever (RDNA4 manual, 9.4.2).
+  [[gnu::always_inline]] u64 step() const { return element == 4 ? indexStride * 4 : 4; }
+  /// Whether `bytes` at `offset` are in one piece.
+  [[gnu::always_inline]] bool inOnePiece(u32 offset, u32 bytes) const {
+    return element == 4 ? (offset & 3) + bytes <= 4 : (offset & 3) == 0 || (offset & 15) + bytes <= 16;
+  }
 };
 
 /// Where the lanes of a swizzled access are. An access that crosses a dword boundary is not in one piece.
@@ -472,7 +487,7 @@ template <Data D>
   bool whole = true;
   for (; mask; mask &= mask - 1) {
     const auto i = static_cast<unsigned>(__builtin_ctzll(mask));
-    whole &= (offset[i] & 3) + unit <= 4;
+    whole &= memory.inOnePiece(offset[i], unit);
     address[i] = memory.at(index[i], offset[i]);
   }
   return {whole, bytesOf(D) < 4 ? unit : (registersOf(D) - 1) * memory.step() + 4};
@@ -485,13 +500,12 @@ void loadPieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, u8 *to)
 void storePieces(const Swizzle &memory, u32 index, u32 offset, u32 bytes, const u8 *from);
 
 template <Data D>
-LUTHIER_GUEST_ACCESS const Inst *loadSwizzled(Wave &w, const Inst *i, const Swizzle &memory, const u32 *index,
+LUTHIER_GUEST_ACCESS const Inst *loadSwizzled(Wave &w, const Inst *i, u32 *d, const Swizzle &memory, const u32 *index,
                                               const u32 *offset, u64 mask, u64 zero) {
-  u32 *d = w.v[i->dst];
   const SwizzledLanes lanes = swizzledLanes<D>(memory, index, offset, mask, w.addresses);
   u64 bad;
   if (lanes.whole) [[likely]] {
-    if (mask && !lanesAllowed(w, w.addresses, mask, lanes.span, bad))
+    if (mask && !lanesAllowed(w, i, w.addresses, mask, lanes.span, false, bad))
       return w.memoryFault(i, bad, false);
     u64 block;
     if (bytesOf(D) >= 4 && mask == kAllLanes && coalesced(w.addresses, mask, 4, block)) {
@@ -521,7 +535,7 @@ LUTHIER_GUEST_ACCESS const Inst *storeSwizzled(Wave &w, const Inst *i, const u32
   const SwizzledLanes lanes = swizzledLanes<D>(memory, index, offset, mask, w.addresses);
   u64 bad;
   if (lanes.whole) [[likely]] {
-    if (mask && !lanesAllowed(w, w.addresses, mask, lanes.span, bad))
+    if (mask && !lanesAllowed(w, i, w.addresses, mask, lanes.span, true, bad))
       return w.memoryFault(i, bad, true);
     u64 block;
     if (bytesOf(D) >= 4 && mask == kAllLanes && coalesced(w.addresses, mask, 4, block)) {
@@ -545,25 +559,37 @@ LUTHIER_GUEST_ACCESS const Inst *storeSwizzled(Wave &w, const Inst *i, const u32
 
 // Loads to LDS: the data goes to consecutive dwords of LDS instead of a VGPR (manual, 9.1.9).
 
+inline constexpr u32 kLdsOffsetInM0 = 0xffff;
+
 /// LDS offset of each lane's dword: M0[15:0] + the instruction's offset + 4 * lane.
-[[gnu::always_inline]] inline u32 ldsTarget(const Wave &w, const Inst *i, unsigned lane) {
-  return (w.s[kM0] & 0xffff) + static_cast<u32>(i->imm) + 4 * lane;
+[[gnu::always_inline]] inline u32 ldsTarget(const Wave &w, const Inst *i, unsigned lane,
+                                            u32 bitsOfM0 = kLdsOffsetInM0) {
+  return (w.s[kM0] & bitsOfM0) + static_cast<u32>(i->imm) + 4 * lane;
 }
 
 template <Data D>
-LUTHIER_GUEST_ACCESS const Inst *loadLanesToLds(Wave &w, const Inst *i, u64 *address, u64 mask, u64 zero) {
+LUTHIER_GUEST_ACCESS const Inst *loadLanesToLds(Wave &w, const Inst *i, u64 *address, u64 mask, u64 zero,
+                                                u32 bitsOfM0 = kLdsOffsetInM0) {
   static_assert(bytesOf(D) <= 4);
   u64 bad;
-  if (mask && !lanesAllowed(w, address, mask, bytesOf(D), bad))
+  if (mask && !lanesAllowed(w, i, address, mask, bytesOf(D), false, bad))
     return w.memoryFault(i, bad, false);
   gather<D>(w.tmp[0], address, mask);
   zeroLanes(w.tmp[0], zero, 1);
+  u64 outside = 0;
   for (u64 m = mask | zero; m; m &= m - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
     // Lanes whose LDS address is out of range are masked off (manual, 3.11).
-    const u32 to = ldsTarget(w, i, lane);
+    const u32 to = ldsTarget(w, i, lane, bitsOfM0);
     if (static_cast<u64>(to) + 4 <= w.ldsSize)
       *reinterpret_cast<Mem32 *>(w.lds + to) = w.tmp[0][lane];
+    else
+      outside |= 1ull << lane;
+  }
+  if (outside && w.check) [[unlikely]] {
+    for (unsigned lane = 0; lane < N; ++lane)
+      w.addresses[lane] = reinterpret_cast<u64>(w.lds) + ldsTarget(w, i, lane, bitsOfM0);
+    w.outsideLds(i, w.addresses, outside, 4, true);
   }
   return i->next();
 }
@@ -573,6 +599,30 @@ alignas(64) inline constexpr u32 kLaneIds[kRow] = {0,  1,  2,  3,  4,  5,  6,  7
                                                    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
                                                    32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
                                                    48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+
+/// Cache control. The virtual GPU has no caches of its own; what remains is the order of accesses.
+inline const Inst *cacheControl(Wave &, const Inst *i) {
+  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  return i->next();
+}
+
+/// A load that leaves the half of its register alone that it does not write, where the target's do.
+template <Handler H, Data D> const Inst *keepingHalf(Wave &w, const Inst *i) {
+  if (!(i->flags & kLoadKeepsHalf))
+    return H(w, i);
+  alignas(64) u32 old[N];
+  u32 *d = w.v[i->dst];
+  memcpy(old, d, sizeof old);
+  const Inst *next = H(w, i);
+  for (unsigned n = 0; n < N; ++n)
+    d[n] = (d[n] & writtenBits(D)) | (old[n] & ~writtenBits(D));
+  return next;
+}
+/// The handler of a load's row.
+template <Handler H, Data D> inline constexpr Handler kLoad = H;
+template <Handler H, Data D>
+  requires(writtenBits(D) != ~0u)
+inline constexpr Handler kLoad<H, D> = keepingHalf<H, D>;
 
 /// A row of a memory instruction; the decoder needs no operand types for these formats.
 constexpr Row memory(std::string_view mnemonic, Handler handler) {

@@ -4,6 +4,7 @@
 // formulas are those of v_exp_f32 and v_log_f32, and so are the results here. LLVM never selects them.
 
 #include "vgpu/exec/float_math.h"
+#include "vgpu/exec/fp8.h"
 #include "vgpu/exec/tables.h"
 #include "vgpu/exec/valu.h"
 
@@ -70,6 +71,85 @@ const Inst *v_accvgpr_mov_b32(Wave &w, const Inst *i) {
   return i->next();
 }
 
+// Relative addressing: M0 is added to the number of a source, of the result, or of both (with a field of M0 for each).
+// A source that is out of range is v0, and a result that is out of range is not written (RDNA manuals, "VGPR
+// Indexing").
+struct Relative {
+  u32 source, result;
+};
+Relative relative(const Wave &w, bool movesSource, bool movesResult, bool apart) {
+  const u32 m0 = w.s[kM0];
+  return {movesSource ? (apart ? m0 & 0x3ff : m0) : 0, movesResult ? (apart ? m0 >> 16 & 0x3ff : m0) : 0};
+}
+bool inRange(const Wave &w, u64 reg) { return reg < (w.vgprCount < kAccBase ? w.vgprCount : kAccBase); }
+
+template <bool Source, bool Result, bool Apart> const Inst *moveRelative(Wave &w, const Inst *i) {
+  const Relative by = relative(w, Source, Result, Apart);
+  Inst moved = *i;
+  if (Source) {
+    if (i->srcKind[0] != SrcKind::Vgpr)
+      return w.illegal(i, "has a relative source that is not a VGPR");
+    const u64 reg = u64(i->src[0].reg) + by.source;
+    moved.src[0].reg = inRange(w, reg) ? static_cast<u32>(reg) : 0;
+  }
+  const u64 reg = u64(i->dst) + by.result;
+  if (!inRange(w, reg))
+    return i->next();
+  moved.dst = static_cast<u16>(reg);
+  const bool modified = moved.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || moved.omod || moved.srcMods[0];
+  const Inst *next = modified ? general(w, &moved) : v_mov_b32(w, &moved);
+  if (!next) {
+    w.ip = i;
+    return nullptr;
+  }
+  return i->next();
+}
+template <bool Source, bool Result, bool Apart> constexpr Row relativeMove(std::string_view mnemonic) {
+  Row row = moveRow();
+  row.mnemonic = mnemonic;
+  row.traits |= kRelative;
+  row.threaded = nullptr;
+  row.attempt = nullptr;
+  if constexpr (!kBitcode)
+    row.handler = moveRelative<Source, Result, Apart>;
+  return row;
+}
+
+const Inst *v_swaprel_b32(Wave &w, const Inst *i) {
+  const Relative by = relative(w, true, true, true);
+  const u64 from = u64(i->src[0].reg) + by.source, to = u64(i->dst) + by.result;
+  if (!inRange(w, from) || !inRange(w, to))
+    return i->next();
+  Inst moved = *i;
+  moved.src[0].reg = static_cast<u32>(from);
+  moved.dst = static_cast<u16>(to);
+  v_swap_b32(w, &moved);
+  return i->next();
+}
+
+/// The halves of the wave change places; whether a lane is read does not depend on EXEC. Nothing in waves of 32 lanes.
+const Inst *v_permlane64_b32(Wave &w, const Inst *i) {
+  if constexpr (N == 64) {
+    u32 swapped[N];
+    const u32 *from = sourceLanes<false>(w, *i, 0);
+    for (unsigned n = 0; n < N; ++n)
+      swapped[n] = from[n ^ 32];
+    blend(w, w.v[i->dst], swapped, 1);
+  }
+  return i->next();
+}
+
+const Inst *v_illegal(Wave &w, const Inst *i) { return w.illegal(i, "is the one that is always illegal"); }
+
+/// Instructions that move 16 bits; signs can be changed as if these were an f16.
+template <auto F> constexpr Row bits16(std::string_view mnemonic, unsigned sources) {
+  Row row = op<F>(mnemonic, kMovesBits);
+  row.dst = Type::F16;
+  for (unsigned n = 0; n < sources; ++n)
+    row.src[n] = Type::F16;
+  return row;
+}
+
 /// Clamp makes these conversions signal inexact results and nothing else.
 template <auto F> constexpr Row conversion(std::string_view mnemonic) {
   Row row = op<F>(mnemonic);
@@ -118,13 +198,15 @@ template <i32 Low, i32 Scale> [[gnu::always_inline]] inline i32 normalisedF16(f1
 [[gnu::always_inline]] inline f16 half(f32 x) { return static_cast<f16>(x); }
 
 constexpr Row kRows[] = {
-    raw("v_nop", nothing, Type::None),
+    raw("v_nop", nothing, Type::None, Type::None, Type::None, Type::None, kTakesDpp),
     raw("v_clrexcp", nothing, Type::None)
         .documented("no exception is recorded, so there is none to clear"), // no exception state is kept
     moveRow(),
     raw("v_readfirstlane_b32", v_readfirstlane_b32, Type::U32, Type::U32, Type::None, Type::None, kScalarDst),
     raw("v_swap_b32", v_swap_b32, Type::U32, Type::U32),
     raw("v_accvgpr_mov_b32", v_accvgpr_mov_b32, Type::U32, Type::U32),
+
+    op<[](u64 a) { return a; }>("v_mov_b64"),
 
     op<[](u32 a) { return ~a; }>("v_not_b32"),
     op<[](u32 a) { return __builtin_bitreverse32(a); }>("v_bfrev_b32"),
@@ -136,7 +218,7 @@ constexpr Row kRows[] = {
     }>("v_ffbh_i32"),
     op<[](u32 a) {
       const i32 low = i16(a), high = i16(a >> 16);
-      return u32(low < 0 ? 0 : low > 255 ? 255 : low) | u32(high < 0 ? 0 : high > 255 ? 255 : high) << 8;
+      return u16(u32(low < 0 ? 0 : low > 255 ? 255 : low) | u32(high < 0 ? 0 : high > 255 ? 255 : high) << 8);
     }>("v_sat_pk_u8_i16"),
     op<[](u32 a) { return screenPartition(a); }>("v_screen_partition_4se_b32"),
 
@@ -215,12 +297,31 @@ constexpr Row kRows[] = {
     op<[](f16 a) { return half(sine<false>(f32(a))); }>("v_sin_f16").documented(why::kHalfPrecision),
     op<[](f16 a) { return half(sine<true>(f32(a))); }>("v_cos_f16").documented(why::kHalfPrecision),
 
+    // gfx10 and later
+    raw("v_pipeflush", nothing, Type::None),
+    raw("v_illegal", v_illegal, Type::None).refused("it is illegal"),
+    relativeMove<true, false, false>("v_movrels_b32"),
+    relativeMove<false, true, false>("v_movreld_b32"),
+    relativeMove<true, true, false>("v_movrelsd_b32"),
+    relativeMove<true, true, true>("v_movrelsd_2_b32"),
+    raw("v_swaprel_b32", v_swaprel_b32, Type::U32, Type::U32),
+    raw("v_permlane64_b32", v_permlane64_b32, Type::U32, Type::U32),
+    bits16<[](u16 a) { return a; }>("v_mov_b16", 1),
+    op<[](u16 a) { return u16(~a); }>("v_not_b16"),
+    op<[](i16 a) { return i32(a); }>("v_cvt_i32_i16"),
+    op<[](u16 a) { return u32(a); }>("v_cvt_u32_u16"),
+
     op<[](f64 a) { return frexpExponent(a); }>("v_frexp_exp_i32_f64"),
     op<[](f64 a) { return frexpMantissa(a); }>("v_frexp_mant_f64"),
     op<[](f32 a) { return frexpExponent(a); }>("v_frexp_exp_i32_f32"),
     op<[](f32 a) { return frexpMantissa(a); }>("v_frexp_mant_f32"),
     op<[](f16 a) { return i16(frexpExponent(f32(a))); }>("v_frexp_exp_i16_f16"),
     op<[](f16 a) { return half(frexpMantissa(f32(a))); }>("v_frexp_mant_f16"),
+
+    fp8Row("v_cvt_f32_fp8", cvtF32Fp8<Fp8>, Type::F32, Type::U32),
+    fp8Row("v_cvt_f32_bf8", cvtF32Fp8<Bf8>, Type::F32, Type::U32),
+    fp8Row("v_cvt_pk_f32_fp8", cvtPkF32Fp8<Fp8>, Type::U64, Type::U32),
+    fp8Row("v_cvt_pk_f32_bf8", cvtPkF32Fp8<Bf8>, Type::U64, Type::U32),
 };
 
 } // namespace

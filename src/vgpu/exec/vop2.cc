@@ -1,5 +1,6 @@
 // VOP2: vector instructions with two sources (manual, section 12.7).
 
+#include "vgpu/exec/dot.h"
 #include "vgpu/exec/float_math.h"
 #include "vgpu/exec/tables.h"
 #include "vgpu/exec/valu.h"
@@ -143,6 +144,22 @@ constexpr Row kRows[] = {
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fmamk_f32"),
     op<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_fmaak_f32"),
     op<[](f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }>("v_fmac_f64", kAccumulates),
+    op<[](f32 a, f32 b, f32 c) {
+      const bool zero = flushed(a) == 0.0f || flushed(b) == 0.0f;
+      return zero ? 0.0f + flushed(c) : mad(a, b, c);
+    }>("v_mac_legacy_f32", kAccumulates)
+        .chosen(why::kMad),
+    op<[](f32 a, f32 b, f32 c) { return fmaZero(a, b, c); }>("v_fmac_legacy_f32", kAccumulates),
+    op<[](f16 a, f16 b, f16 c) { return fma16(a, b, c); }>("v_fmac_f16", kAccumulates),
+    op<[](f16 a, f16 b, f16 c) { return fma16(a, b, c); }>("v_fmamk_f16"),
+    op<[](f16 a, f16 b, f16 c) { return fma16(a, b, c); }>("v_fmaak_f16"),
+    // gfx12: minimumNumber and maximumNumber of IEEE 754-2019.
+    op<[](f32 a, f32 b) { return leastNumber(a, b); }>("v_min_num_f32"),
+    op<[](f32 a, f32 b) { return greatestNumber(a, b); }>("v_max_num_f32"),
+    op<[](f16 a, f16 b) { return leastNumber(a, b); }>("v_min_num_f16"),
+    op<[](f16 a, f16 b) { return greatestNumber(a, b); }>("v_max_num_f16"),
+    op<[](f64 a, f64 b) { return leastNumber(a, b); }>("v_min_num_f64"),
+    op<[](f64 a, f64 b) { return greatestNumber(a, b); }>("v_max_num_f64"),
 
     op<[](f16 a, f16 b) { return static_cast<f16>(a + b); }>("v_add_f16"),
     op<[](f16 a, f16 b) { return static_cast<f16>(a - b); }>("v_sub_f16"),
@@ -166,6 +183,10 @@ constexpr Row kRows[] = {
       const f32 high = static_cast<f32>(flushed(a.high)) * static_cast<f32>(flushed(b.high));
       return low + high + c;
     }>("v_dot2c_f32_f16", kAccumulates)
+        .chosen(why::kDot),
+    withRule(looped("v_dot2acc_f32_f16", dot2Lanes<HalfFormat>, Type::F32, Type::PkF16, Type::PkF16, Type::F32,
+                    kAccumulates),
+             isa::MatrixFormat::DotF16)
         .chosen(why::kDot),
 
     opClamp<[](u32 a, u32 b) { return low24(a) * low24(b); },

@@ -7,6 +7,8 @@
 
 #include "vgpu/exec/arith.h"
 #include "vgpu/exec/division.h"
+#include "vgpu/exec/dot.h"
+#include "vgpu/exec/fp8.h"
 #include "vgpu/exec/tables.h"
 #include "vgpu/exec/valu.h"
 
@@ -128,6 +130,74 @@ const Inst *v_mqsad_u32_u8(Wave &w, const Inst *i) {
   return i->next();
 }
 
+/// Which lane of its row, or of the row beside it, each lane reads. VAR: as a VGPR says, without regard to EXEC; else
+/// as two scalars say for all rows alike, and what lanes that EXEC disables have to give depends on op_sel, which is FI
+/// and BOUND_CTRL of DPP here.
+template <bool Other, bool Var> const Inst *v_permlane16(Wave &w, const Inst *i) {
+  const u32 *from = sourceLanes<false>(w, *i, 0), *exec = execLanes(w);
+  const u64 selects = Var ? 0 : u32(scalarSource(w, *i, 1)) | u64(u32(scalarSource(w, *i, 2))) << 32;
+  const u32 *each = Var ? sourceLanes<false>(w, *i, 1) : nullptr;
+  const bool fetchInactive = Var || (i->srcMods[0] & kOpSel), zero = i->srcMods[1] & kOpSel;
+  u32 result[N];
+  const u32 *old = w.v[i->dst];
+  for (unsigned n = 0; n < N; ++n) {
+    const u32 select = Var ? each[n] & 15 : u32(selects >> (4 * (n & 15))) & 15;
+    const u32 lane = (n & ~15u) + select ^ (Other ? 16 : 0);
+    result[n] = fetchInactive || exec[lane] ? from[lane] : zero ? 0 : old[n];
+  }
+  blend(w, w.v[i->dst], result, 1);
+  return i->next();
+}
+
+// v_s_exp_f32 and its like: vector instructions on scalars, whatever EXEC says.
+constexpr u32 kKeepInputs = mode::kDenormF64 & mode::kDenormF64 >> 1;
+constexpr u32 kKeepOutputs = mode::kDenormF64 & ~kKeepInputs;
+
+template <class T, auto F> const Inst *onScalar(Wave &w, const Inst *i) {
+  if (sizeof(T) == 2 && (w.mode & mode::kFp16Overflow))
+    return w.illegal(i, "runs with MODE.FP16_OVFL, which the virtual GPU does not support");
+  using U = BitsOf<T>;
+  U raw = static_cast<U>(scalarSource(w, *i, 0) >> (i->srcMods[0] & kOpSel ? 16 : 0));
+  if (i->srcMods[0] & kAbs)
+    raw &= static_cast<U>(~kSign<T>);
+  if (i->srcMods[0] & kNeg)
+    raw ^= kSign<T>;
+  T x = bits<T>(raw);
+  if (sizeof(T) == 2 && !(w.mode & kKeepInputs))
+    x = flushed(x);
+  T d = F(x);
+  if (sizeof(T) == 2 && !(w.mode & kKeepOutputs))
+    d = flushed(d);
+  if (i->omod) {
+    d = static_cast<T>(d * static_cast<T>(i->omod == 1 ? 2.0f : i->omod == 2 ? 4.0f : 0.5f));
+    d = magnitude(d) < kMinNormal<T> ? T(0) : d;
+  }
+  if (i->flags & kClamp)
+    d = d > T(0) ? (d > T(1) ? T(1) : d) : T(0);
+  w.s[i->dst] = bits<U>(d);
+  return i->next();
+}
+template <class T, auto F> constexpr Row scalarOp(std::string_view mnemonic) {
+  Row row = raw(mnemonic, onScalar<T, F>, Lane<T>::type, Lane<T>::type, Type::None, Type::None, kScalarDst);
+  return row.documented(sizeof(T) == 2 ? why::kHalfPrecision : why::kOneUlp);
+}
+
+[[gnu::always_inline]] inline f16 half(f32 x) { return static_cast<f16>(x); }
+
+/// V_MULLIT_F32, of the lighting of old: a multiplication whose result is the least number where S1 or S2 say so.
+[[gnu::always_inline]] inline f32 multiplyForLighting(f32 a, f32 b, f32 c) {
+  constexpr f32 kLeast = -0x1.fffffep127f;
+  const bool least = b <= kLeast || isNan(b) || !(c > 0.0f);
+  return least ? kLeast : a == 0.0f || b == 0.0f ? 0.0f : a * b;
+}
+
+/// V_CNDMASK_B16: bits, whose sign can be changed as if they were an f16.
+constexpr Row select16() {
+  Row row = op<[](u16 a, u16 b, MaskIn m) { return m.set ? b : a; }>("v_cndmask_b16", kKeepsHigh | kMovesBits);
+  row.dst = row.src[0] = row.src[1] = Type::F16;
+  return row;
+}
+
 constexpr Row kRows[] = {
     // Floating point.
     op<[](f32 a, f32 b, f32 c) {
@@ -181,6 +251,68 @@ constexpr Row kRows[] = {
       const CubeFace face = cubeFace(x, y, z);
       return 2.0f * (face.z ? z : face.y ? y : x);
     }>("v_cubema_f32"),
+
+    op<[](f32 a, f32 b, f32 c) { return fmaZero(a, b, c); }>("v_fma_legacy_f32"),
+    op<[](f32 a, f32 b, f32 c) { return multiplyForLighting(a, b, c); }>("v_mullit_f32")
+        .chosen("the manual's pseudo-code does not have the rule of its text that zero times anything is zero"),
+
+    // gfx11
+    op<[](f32 a, f32 b, f32 c, Mode m) { return minimum(maximum(a, b, m), c, m); }>("v_maxmin_f32"),
+    op<[](f32 a, f32 b, f32 c, Mode m) { return maximum(minimum(a, b, m), c, m); }>("v_minmax_f32"),
+    op<[](f16 a, f16 b, f16 c, Mode m) { return minimum(maximum(a, b, m), c, m); }>("v_maxmin_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c, Mode m) { return maximum(minimum(a, b, m), c, m); }>("v_minmax_f16", kKeepsHigh),
+    op<[](i32 a, i32 b, i32 c) { return lesser(greater(a, b), c); }>("v_maxmin_i32"),
+    op<[](i32 a, i32 b, i32 c) { return greater(lesser(a, b), c); }>("v_minmax_i32"),
+    op<[](u32 a, u32 b, u32 c) { return lesser(greater(a, b), c); }>("v_maxmin_u32"),
+    op<[](u32 a, u32 b, u32 c) { return greater(lesser(a, b), c); }>("v_minmax_u32"),
+    op<[](u16 a, u16 b) { return u16(a & b); }>("v_and_b16", kKeepsHigh),
+    op<[](u16 a, u16 b) { return u16(a | b); }>("v_or_b16", kKeepsHigh),
+    op<[](u16 a, u16 b) { return u16(a ^ b); }>("v_xor_b16", kKeepsHigh),
+    select16(),
+    op<[](f32 a, f32 b) {
+      return u32(u16(saturateI16(saturated<i32>(a)))) | u32(u16(saturateI16(saturated<i32>(b)))) << 16;
+    }>("v_cvt_pk_i16_f32")
+        .documented("the manual does not say that it saturates; as v_cvt_i16_f16 does"),
+    op<[](f32 a, f32 b) { return u32(saturateU16(saturated<u32>(a))) | u32(saturateU16(saturated<u32>(b))) << 16; }>(
+        "v_cvt_pk_u16_f32")
+        .documented("the manual does not say that it saturates; as v_cvt_u16_f16 does"),
+
+    // gfx12: minimum, maximum, minimumNumber and maximumNumber of IEEE 754-2019.
+    op<[](f32 a, f32 b) { return leastValue(a, b); }>("v_minimum_f32"),
+    op<[](f32 a, f32 b) { return greatestValue(a, b); }>("v_maximum_f32"),
+    op<[](f16 a, f16 b) { return leastValue(a, b); }>("v_minimum_f16", kKeepsHigh),
+    op<[](f16 a, f16 b) { return greatestValue(a, b); }>("v_maximum_f16", kKeepsHigh),
+    op<[](f64 a, f64 b) { return leastValue(a, b); }>("v_minimum_f64"),
+    op<[](f64 a, f64 b) { return greatestValue(a, b); }>("v_maximum_f64"),
+    op<[](f32 a, f32 b, f32 c) { return leastNumber(leastNumber(a, b), c); }>("v_min3_num_f32"),
+    op<[](f32 a, f32 b, f32 c) { return greatestNumber(greatestNumber(a, b), c); }>("v_max3_num_f32"),
+    op<[](f32 a, f32 b, f32 c) { return medianNumber(a, b, c); }>("v_med3_num_f32"),
+    op<[](f32 a, f32 b, f32 c) { return leastNumber(greatestNumber(a, b), c); }>("v_maxmin_num_f32"),
+    op<[](f32 a, f32 b, f32 c) { return greatestNumber(leastNumber(a, b), c); }>("v_minmax_num_f32"),
+    op<[](f32 a, f32 b, f32 c) { return leastValue(leastValue(a, b), c); }>("v_minimum3_f32"),
+    op<[](f32 a, f32 b, f32 c) { return greatestValue(greatestValue(a, b), c); }>("v_maximum3_f32"),
+    op<[](f32 a, f32 b, f32 c) { return leastValue(greatestValue(a, b), c); }>("v_maximumminimum_f32"),
+    op<[](f32 a, f32 b, f32 c) { return greatestValue(leastValue(a, b), c); }>("v_minimummaximum_f32"),
+    op<[](f16 a, f16 b, f16 c) { return leastNumber(leastNumber(a, b), c); }>("v_min3_num_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return greatestNumber(greatestNumber(a, b), c); }>("v_max3_num_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return medianNumber(a, b, c); }>("v_med3_num_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return leastNumber(greatestNumber(a, b), c); }>("v_maxmin_num_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return greatestNumber(leastNumber(a, b), c); }>("v_minmax_num_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return leastValue(leastValue(a, b), c); }>("v_minimum3_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return greatestValue(greatestValue(a, b), c); }>("v_maximum3_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return leastValue(greatestValue(a, b), c); }>("v_maximumminimum_f16", kKeepsHigh),
+    op<[](f16 a, f16 b, f16 c) { return greatestValue(leastValue(a, b), c); }>("v_minimummaximum_f16", kKeepsHigh),
+    scalarOp<f32, [](f32 a) { return flushed(exp2(flushed(a))); }>("v_s_exp_f32"),
+    scalarOp<f32, [](f32 a) { return log2(a); }>("v_s_log_f32"),
+    scalarOp<f32, [](f32 a) { return flushed(1.0f / flushed(a)); }>("v_s_rcp_f32"),
+    scalarOp<f32, [](f32 a) { return static_cast<f32>(1.0 / __builtin_sqrt(static_cast<f64>(flushed(a)))); }>(
+        "v_s_rsq_f32"),
+    scalarOp<f32, [](f32 a) { return __builtin_sqrtf(flushed(a)); }>("v_s_sqrt_f32"),
+    scalarOp<f16, [](f16 a) { return half(exp2(f32(a))); }>("v_s_exp_f16"),
+    scalarOp<f16, [](f16 a) { return half(log2(f32(a))); }>("v_s_log_f16"),
+    scalarOp<f16, [](f16 a) { return half(1.0f / f32(a)); }>("v_s_rcp_f16"),
+    scalarOp<f16, [](f16 a) { return half(1.0f / __builtin_sqrtf(f32(a))); }>("v_s_rsq_f16"),
+    scalarOp<f16, [](f16 a) { return half(__builtin_sqrtf(f32(a))); }>("v_s_sqrt_f16"),
 
     // Minimum, maximum and median of three.
     op<[](f32 a, f32 b, f32 c, Mode m) { return minimum(minimum(a, b, m), c, m); }>("v_min3_f32"),
@@ -259,8 +391,11 @@ constexpr Row kRows[] = {
                                                                                                       kKeepsHigh),
     op<[](u32 a, u32 b, u32 c) { return a + b + c; }>("v_add3_u32"),
     op<[](u32 a, u32 b, u32 c) { return (a << (b & 31)) + c; }>("v_lshl_add_u32"),
+    // By 4 at most: "unsupported shift counts" are 0.
+    op<[](u64 a, u32 n, u64 c) { return ((n & 7) <= 4 ? shiftLeft(a, n & 7) : a) + c; }>("v_lshl_add_u64"),
     op<[](u32 a, u32 b, u32 c) { return (a + b) << (c & 31); }>("v_add_lshl_u32"),
     op<[](u32 a, u32 b, u32 c) { return (a ^ b) + c; }>("v_xad_u32"),
+    op<[](u32 a, u32 b, u32 c) { return a ^ b ^ c; }>("v_xor3_b32"),
 
     opClamp<[](u32 a, u32 b, u32 c) { return sadU8<false>(a, b) + c; },
             [](u32 a, u32 b, u32 c) { return saturateU32(u64(sadU8<false>(a, b)) + c); }>("v_sad_u8"),
@@ -318,6 +453,12 @@ constexpr Row kRows[] = {
     }>("v_mbcnt_hi_u32_b32"),
     raw("v_readlane_b32", v_readlane_b32, Type::U32, Type::U32, Type::U32, Type::None, kScalarDst),
     raw("v_writelane_b32", v_writelane_b32, Type::U32, Type::U32, Type::U32),
+    raw("v_permlane16_b32", v_permlane16<false, false>, Type::U32, Type::U32, Type::U32, Type::U32),
+    raw("v_permlanex16_b32", v_permlane16<true, false>, Type::U32, Type::U32, Type::U32, Type::U32),
+    raw("v_permlane16_var_b32", v_permlane16<false, true>, Type::U32, Type::U32, Type::U32)
+        .chosen("the manual's pseudo-code reads lanes that EXEC disables; its text does not say so"),
+    raw("v_permlanex16_var_b32", v_permlane16<true, true>, Type::U32, Type::U32, Type::U32)
+        .chosen("the manual's pseudo-code reads lanes that EXEC disables; its text does not say so"),
 
     // Conversions that pack.
     op<[](f32 a, u32 byte, u32 old) {
@@ -343,6 +484,21 @@ constexpr Row kRows[] = {
     op<[](i32 a, i32 b) { return u32(u16(saturateI16(a))) | u32(u16(saturateI16(b))) << 16; }>("v_cvt_pk_i16_i32")
         .documented("the manual does not say that it saturates; LLVM relies on it"),
     op<[](f16 a, f16 b) { return u32(bits<u16>(a)) | u32(bits<u16>(b)) << 16; }>("v_pack_b32_f16"),
+
+    withRule(
+        looped("v_dot2_f16_f16", dot2HalfLanes<HalfFormat>, Type::F16, Type::PkF16, Type::PkF16, Type::F16, kKeepsHigh),
+        isa::MatrixFormat::DotF16)
+        .chosen(why::kHalfDot),
+    withRule(looped("v_dot2_bf16_bf16", dot2HalfLanes<BrainFormat>, Type::U16, Type::PkBf16, Type::PkBf16, Type::U16,
+                    kKeepsHigh),
+             isa::MatrixFormat::DotBf16)
+        .chosen(why::kHalfDot),
+    fp8Row("v_cvt_pk_fp8_f32", cvtPkFp8F32<Fp8>, Type::U16, Type::F32, Type::F32, Type::None, kKeepsHigh),
+    fp8Row("v_cvt_pk_bf8_f32", cvtPkFp8F32<Bf8>, Type::U16, Type::F32, Type::F32, Type::None, kKeepsHigh),
+    fp8Row("v_cvt_sr_fp8_f32", cvtSrFp8F32<Fp8>, Type::U32, Type::F32, Type::U32, Type::U32, kAccumulates)
+        .documented(why::kRandom),
+    fp8Row("v_cvt_sr_bf8_f32", cvtSrFp8F32<Bf8>, Type::U32, Type::F32, Type::U32, Type::U32, kAccumulates)
+        .documented(why::kRandom),
 };
 
 } // namespace

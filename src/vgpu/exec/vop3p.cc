@@ -1,5 +1,6 @@
 // VOP3P: packed instructions, mixed-precision multiply-adds, dot products. Matrix instructions are in mfma.cc.
 
+#include "vgpu/exec/dot.h"
 #include "vgpu/exec/packed.h"
 #include "vgpu/exec/tables.h"
 
@@ -11,7 +12,9 @@ namespace {
 constexpr u32 kKeepInputs = mode::kDenormF64 & mode::kDenormF64 >> 1;
 constexpr u32 kKeepOutputs = mode::kDenormF64 & ~kKeepInputs;
 
-constexpr bool isPacked16(Type t) { return t == Type::PkF16 || t == Type::PkI16 || t == Type::PkU16; }
+constexpr bool isPacked16(Type t) {
+  return t == Type::PkF16 || t == Type::PkBf16 || t == Type::PkI16 || t == Type::PkU16;
+}
 
 /// Moves the halves of each dword to where the low and the high result take them, and negates them.
 void selectHalves(u8 mods, const u32 *from, u32 *to) {
@@ -82,9 +85,14 @@ const Inst *v_pk_mov_b32(Wave &w, const Inst *i) {
 
 /// A source of the mixed-precision multiply-adds as f32: op_sel_hi makes it a half, which op_sel selects; neg_hi is
 /// abs.
-void mixSource(Wave &w, const Inst *i, unsigned n, f32 *out) {
+bool mixSource(Wave &w, const Inst *i, unsigned n, f32 *out, u64 &writable) {
   const u8 mods = i->srcMods[n];
   const u32 *lanes = sourceLanes<false>(w, *i, n);
+  if (n == 0 && (i->flags & kDpp)) {
+    if (!applyDpp(w, *i, lanes, w.tmp[0], false, writable))
+      return false;
+    lanes = w.tmp[0];
+  }
   if (mods & kOpSelHi) {
     const u32 shift = mods & kOpSel ? 16 : 0;
     const bool flush = !(w.mode & kKeepInputs);
@@ -99,22 +107,26 @@ void mixSource(Wave &w, const Inst *i, unsigned n, f32 *out) {
   const u32 keep = mods & kNegHi ? 0x7fffffff : 0xffffffff, sign = mods & kNeg ? 0x80000000 : 0;
   for (unsigned k = 0; k < N; ++k)
     out[k] = bits<f32>((bits<u32>(out[k]) & keep) ^ sign);
+  return true;
 }
 
-/// V_FMA_MIX_F32 and, with a result converted to f16, V_FMA_MIXLO_F16 and V_FMA_MIXHI_F16. The manual calls them
-/// V_MAD_MIX and says that they are fused. The f16 results are rounded twice, as its pseudo-code has it.
+/// V_FMA_MIX_F32 and, with a result converted to f16, V_FMA_MIXLO_F16 and V_FMA_MIXHI_F16. MI200's manual calls them
+/// V_MAD_MIX and says that they are fused; those of gfx900, which LLVM calls V_MAD_MIX, are not. The f16 results are
+/// rounded twice, as the pseudo-code has it.
 enum class MixResult { F32, Low, High };
-template <MixResult Where> const Inst *v_fma_mix(Wave &w, const Inst *i) {
+template <MixResult Where, bool Fused> const Inst *mix(Wave &w, const Inst *i) {
   if (Where != MixResult::F32 && (w.mode & mode::kFp16Overflow))
     return w.illegal(i, "runs with MODE.FP16_OVFL, which the virtual GPU does not support");
   f32 s[3][N];
+  u64 writable = activeLanes(w);
   for (unsigned n = 0; n < 3; ++n)
-    mixSource(w, i, n, s[n]);
+    if (!mixSource(w, i, n, s[n], writable))
+      return w.illegal(i, "has a DPP control that does not exist");
   const bool clamp = i->flags & kClamp, dx10 = w.mode & mode::kDx10Clamp, flush = !(w.mode & kKeepOutputs);
   u32 *d = w.v[i->dst];
   u32 result[N];
   for (unsigned n = 0; n < N; ++n) {
-    f32 x = __builtin_fmaf(s[0][n], s[1][n], s[2][n]);
+    f32 x = Fused ? __builtin_fmaf(s[0][n], s[1][n], s[2][n]) : mad(s[0][n], s[1][n], s[2][n]);
     x = clamp ? clamped(x, dx10) : x;
     if constexpr (Where == MixResult::F32) {
       result[n] = bits<u32>(x);
@@ -124,23 +136,10 @@ template <MixResult Where> const Inst *v_fma_mix(Wave &w, const Inst *i) {
       result[n] = Where == MixResult::Low ? (d[n] & 0xffff0000) | y : (d[n] & 0xffff) | y << 16;
     }
   }
-  blend(w, d, result, 1);
+  expandMask(writable, w.tmp[1]);
+  for (unsigned n = 0; n < N; ++n)
+    d[n] = (result[n] & w.tmp[1][n]) | (d[n] & ~w.tmp[1][n]);
   return i->next();
-}
-
-/// V_DOT2_F32_F16 ignores MODE: it rounds to nearest and flushes all denormals. The products are exact in f32; that the
-/// sum is rounded term by term, in the order of the manual's formula, is assumed.
-[[gnu::always_inline]] inline f32 halfProduct(u32 a, u32 b, unsigned shift) {
-  const f16 x = flushed(bits<f16>(static_cast<u16>(a >> shift)));
-  const f16 y = flushed(bits<f16>(static_cast<u16>(b >> shift)));
-  return static_cast<f32>(x) * static_cast<f32>(y);
-}
-void dot2F32F16(const LaneArgs &args) {
-  HostMode mode(HostMode::kNearest | HostMode::kFlush);
-  for (unsigned n = 0; n < N; ++n) {
-    const f32 low = halfProduct(args.s[0][n], args.s[1][n], 0), high = halfProduct(args.s[0][n], args.s[1][n], 16);
-    args.d[n] = bits<u32>(low + high + bits<f32>(args.s[2][n]));
-  }
 }
 
 /// The sum of the products of fields of `Width` bits.
@@ -200,20 +199,46 @@ constexpr Row kRows[] = {
     packed<[](f16 a, f16 b) { return static_cast<f16>(a * b); }>("v_pk_mul_f16"),
     packed<[](f16 a, f16 b, Mode m) { return minimum(a, b, m); }>("v_pk_min_f16"),
     packed<[](f16 a, f16 b, Mode m) { return maximum(a, b, m); }>("v_pk_max_f16"),
+    packed<[](f16 a, f16 b) { return leastNumber(a, b); }>("v_pk_min_num_f16"),
+    packed<[](f16 a, f16 b) { return greatestNumber(a, b); }>("v_pk_max_num_f16"),
+    packed<[](f16 a, f16 b) { return leastValue(a, b); }>("v_pk_minimum_f16"),
+    packed<[](f16 a, f16 b) { return greatestValue(a, b); }>("v_pk_maximum_f16"),
 
     packedF32<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_pk_fma_f32"),
     packedF32<[](f32 a, f32 b) { return a * b; }>("v_pk_mul_f32"),
     packedF32<[](f32 a, f32 b) { return a + b; }>("v_pk_add_f32"),
     raw("v_pk_mov_b32", v_pk_mov_b32, Type::U64, Type::PkF32, Type::PkF32),
 
-    raw("v_fma_mix_f32", v_fma_mix<MixResult::F32>, Type::F32, Type::F32, Type::F32, Type::F32),
-    raw("v_fma_mixlo_f16", v_fma_mix<MixResult::Low>, Type::F16, Type::F32, Type::F32, Type::F32)
+    raw("v_fma_mix_f32", mix<MixResult::F32, true>, Type::F32, Type::F32, Type::F32, Type::F32, kTakesDpp),
+    raw("v_fma_mixlo_f16", mix<MixResult::Low, true>, Type::F16, Type::F32, Type::F32, Type::F32, kTakesDpp)
         .documented("rounded to f32 and then to f16, as the manual's pseudo-code has it"),
-    raw("v_fma_mixhi_f16", v_fma_mix<MixResult::High>, Type::F16, Type::F32, Type::F32, Type::F32)
+    raw("v_fma_mixhi_f16", mix<MixResult::High, true>, Type::F16, Type::F32, Type::F32, Type::F32, kTakesDpp)
         .documented("rounded to f32 and then to f16, as the manual's pseudo-code has it"),
+    raw("v_mad_mix_f32", mix<MixResult::F32, false>, Type::F32, Type::F32, Type::F32, Type::F32).chosen(why::kMad),
+    raw("v_mad_mixlo_f16", mix<MixResult::Low, false>, Type::F16, Type::F32, Type::F32, Type::F32).chosen(why::kMad),
+    raw("v_mad_mixhi_f16", mix<MixResult::High, false>, Type::F16, Type::F32, Type::F32, Type::F32).chosen(why::kMad),
 
-    Row{"v_dot2_f32_f16", packedGeneral, dot2F32F16, Type::F32, {Type::PkF16, Type::PkF16, Type::F32}}.chosen(
-        why::kDot),
+    withRule({"v_dot2_f32_f16", packedGeneral, dot2Lanes<HalfFormat>, Type::F32, {Type::PkF16, Type::PkF16, Type::F32}},
+             isa::MatrixFormat::DotF16)
+        .chosen(why::kDot),
+    withRule(
+        {"v_dot2_f32_bf16", packedGeneral, dot2Lanes<BrainFormat>, Type::F32, {Type::PkBf16, Type::PkBf16, Type::F32}},
+        isa::MatrixFormat::DotBf16)
+        .chosen(why::kDot),
+    withRule(raw("v_dot4_f32_fp8_fp8", dot4Fp8<Fp8, Fp8>, Type::F32, Type::U32, Type::U32, Type::F32),
+             isa::MatrixFormat::Fp8Fp8)
+        .chosen(why::kDot),
+    withRule(raw("v_dot4_f32_fp8_bf8", dot4Fp8<Fp8, Bf8>, Type::F32, Type::U32, Type::U32, Type::F32),
+             isa::MatrixFormat::Fp8Fp8)
+        .chosen(why::kDot),
+    withRule(raw("v_dot4_f32_bf8_fp8", dot4Fp8<Bf8, Fp8>, Type::F32, Type::U32, Type::U32, Type::F32),
+             isa::MatrixFormat::Fp8Fp8)
+        .chosen(why::kDot),
+    withRule(raw("v_dot4_f32_bf8_bf8", dot4Fp8<Bf8, Bf8>, Type::F32, Type::U32, Type::U32, Type::F32),
+             isa::MatrixFormat::Fp8Fp8)
+        .chosen(why::kDot),
+    raw("v_dot4_i32_iu8", dotIu<8>, Type::I32, Type::U32, Type::U32, Type::I32),
+    raw("v_dot8_i32_iu4", dotIu<4>, Type::I32, Type::U32, Type::U32, Type::I32),
     withHalves(dotSigned<16>("v_dot2_i32_i16"), Type::PkI16),
     withHalves(dotUnsigned<16>("v_dot2_u32_u16"), Type::PkU16),
     dotSigned<8>("v_dot4_i32_i8"),
@@ -237,7 +262,9 @@ const Inst *packedGeneral(Wave &w, const Inst *i) {
 
   LaneArgs args{};
   args.mode = w.mode;
+  args.imm = i->imm;
   args.d = w.tmp[5];
+  u64 writable = activeLanes(w);
   for (unsigned n = 0; n < 3 && row.src[n] != Type::None; ++n) {
     const Type type = row.src[n];
     const u8 mods = i->srcMods[n];
@@ -245,6 +272,11 @@ const Inst *packedGeneral(Wave &w, const Inst *i) {
       return w.illegal(i, "has modifiers that the virtual GPU does not support for it");
     const u32 *lanes = is64(type) ? sourceLanes<true>(w, *i, n) : sourceLanes<false>(w, *i, n);
     u32 *out = w.tmp[n];
+    if (n == 0 && (i->flags & kDpp)) {
+      if (!applyDpp(w, *i, lanes, out, is64(type), writable))
+        return w.illegal(i, "has a DPP control that does not exist");
+      lanes = out;
+    }
     const bool flush = row.dst == Type::PkF16 && !(w.mode & kKeepInputs);
     if (mods == kOpSelHi && !flush) {
       args.s[n] = lanes;
@@ -273,7 +305,11 @@ const Inst *packedGeneral(Wave &w, const Inst *i) {
     else if (isFloat(row.dst))
       clampDwords(dx10, args.d, is64(row.dst) ? kRow + N : N);
   }
-  blend(w, w.v[i->dst], args.d, is64(row.dst) ? 2 : 1);
+  u32 *d = w.v[i->dst];
+  expandMask(writable, w.tmp[3]);
+  for (unsigned r = 0; r < (is64(row.dst) ? 2u : 1u); ++r)
+    for (unsigned n = 0; n < N; ++n)
+      d[r * kRow + n] = (args.d[r * kRow + n] & w.tmp[3][n]) | (d[r * kRow + n] & ~w.tmp[3][n]);
   return i->next();
 }
 

@@ -35,12 +35,25 @@ AddressSpace::Leaf &AddressSpace::leafFor(uint64_t page) {
   return *leaf;
 }
 
+const AddressSpace::Leaf *AddressSpace::leafOf(uint64_t page) const {
+  if (page >> (3 * kLevelBits))
+    return nullptr;
+  const Node *node = root_[page >> (2 * kLevelBits)].load(std::memory_order_acquire);
+  return node ? node->leaves[(page >> kLevelBits) % kEntries].load(std::memory_order_acquire) : nullptr;
+}
+
 void AddressSpace::map(uint64_t begin, uint64_t size, DeviceMask devices) {
   if (size == 0)
     return;
   std::lock_guard lock(mutex_);
-  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page)
-    leafFor(page).pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
+  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
+    Leaf &leaf = leafFor(page);
+    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
+    if (hidden && hidden->pages[page % kEntries].load(std::memory_order_relaxed))
+      hidden->pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
+    else
+      leaf.pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
+  }
   publishMappings(this);
 }
 
@@ -48,8 +61,70 @@ void AddressSpace::unmap(uint64_t begin, uint64_t size, DeviceMask devices) {
   if (size == 0)
     return;
   std::lock_guard lock(mutex_);
+  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
+    Leaf &leaf = leafFor(page);
+    leaf.pages[page % kEntries].fetch_and(static_cast<DeviceMask>(~devices), std::memory_order_relaxed);
+    if (Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed))
+      hidden->pages[page % kEntries].fetch_and(static_cast<uint16_t>(~uint16_t{devices}), std::memory_order_relaxed);
+  }
+}
+
+void AddressSpace::guard(uint64_t begin, uint64_t size) {
+  if (size == 0)
+    return;
+  std::lock_guard lock(mutex_);
+  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
+    Leaf &leaf = leafFor(page);
+    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
+    if (!hidden)
+      leaf.hidden.store(hidden = new Hidden(), std::memory_order_release);
+    if (hidden->pages[page % kEntries].load(std::memory_order_relaxed))
+      continue;
+    // Known before it is refused: `mapped` may be looking.
+    hidden->pages[page % kEntries].store(Hidden::kGuarded | leaf.pages[page % kEntries].load(std::memory_order_relaxed),
+                                         std::memory_order_release);
+    leaf.pages[page % kEntries].store(0, std::memory_order_release);
+  }
+}
+
+void AddressSpace::unguard(uint64_t begin, uint64_t size) {
+  if (size == 0)
+    return;
+  std::lock_guard lock(mutex_);
+  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
+    Leaf &leaf = leafFor(page);
+    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
+    const uint16_t known = hidden ? hidden->pages[page % kEntries].load(std::memory_order_relaxed) : uint16_t{0};
+    if (!known)
+      continue;
+    leaf.pages[page % kEntries].store(static_cast<DeviceMask>(known), std::memory_order_release);
+    hidden->pages[page % kEntries].store(0, std::memory_order_release);
+  }
+}
+
+bool AddressSpace::guarded(uint64_t begin, uint64_t size) const {
   for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page)
-    leafFor(page).pages[page % kEntries].fetch_and(static_cast<DeviceMask>(~devices), std::memory_order_relaxed);
+    if (const Leaf *leaf = leafOf(page))
+      if (const Hidden *hidden = leaf->hidden.load(std::memory_order_acquire))
+        if (hidden->pages[page % kEntries].load(std::memory_order_acquire))
+          return true;
+  return false;
+}
+
+bool AddressSpace::mapped(uint64_t address, uint64_t size, DeviceMask device) const {
+  if (address + size < address)
+    return false;
+  for (uint64_t page = address / kPageSize, last = (address + size - 1) / kPageSize; page <= last; ++page) {
+    if ((pageMask(page) & device) == device)
+      continue;
+    const Leaf *leaf = leafOf(page);
+    const Hidden *hidden = leaf ? leaf->hidden.load(std::memory_order_acquire) : nullptr;
+    const uint16_t known = hidden ? hidden->pages[page % kEntries].load(std::memory_order_acquire) : uint16_t{0};
+    // A guard that was taken away since has put the page back where it was.
+    if ((known & device) != device && (pageMask(page) & device) != device)
+      return false;
+  }
+  return true;
 }
 
 void AddressSpace::mapAlias(uint64_t begin, uint64_t size, uint64_t host, DeviceMask devices) {
@@ -76,9 +151,9 @@ bool AddressSpace::resolve(uint64_t &address, uint64_t size, DeviceMask device) 
     return true;
   }
   if (!pager)
-    return allows(address, size, device);
+    return mapped(address, size, device);
   for (uint64_t at = address; at < address + size; at = (at / kPageSize + 1) * kPageSize)
-    if (!allows(at, 1, device) && !pager(at, device))
+    if (!mapped(at, 1, device) && !pager(at, device))
       return false;
   return true;
 }

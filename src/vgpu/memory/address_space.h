@@ -8,6 +8,9 @@
 // it one): that is an alias, translated where the table has refused. Pageable memory is entered when it is touched:
 // whoever sees a refusal asks the pager and tries again.
 //
+// Pages can be guarded: they stay what they are, but `allows` refuses them, so that whoever wants to look at single
+// bytes of them (wave/memory_check.h) sees every access. All other pages cost what they did.
+//
 // Look-ups take no lock: they run on every wave's memory path. Mapping and unmapping are rare and serialised.
 #pragma once
 
@@ -40,7 +43,17 @@ public:
   void map(uint64_t begin, uint64_t size, DeviceMask devices);
   void unmap(uint64_t begin, uint64_t size, DeviceMask devices);
 
-  /// True when the GPUs in `device` (normally one bit) may access every byte of [address, address + size).
+  /// Makes `allows` refuse all pages that [begin, begin + size) touches, mapped or not, until the guard is taken away.
+  void guard(uint64_t begin, uint64_t size);
+  void unguard(uint64_t begin, uint64_t size);
+  /// Whether any page of the range is guarded.
+  bool guarded(uint64_t begin, uint64_t size) const;
+
+  /// True when the GPUs in `device` (normally one bit) may access every byte of [address, address + size), guarded or
+  /// not. For whoever is not a wave: guards are not meant for it.
+  bool mapped(uint64_t address, uint64_t size, DeviceMask device) const;
+
+  /// The same for pages that are not guarded, as fast as can be.
   [[gnu::always_inline]] bool allows(uint64_t address, uint64_t size, DeviceMask device) const {
     if (address + size < address)
       return false;
@@ -54,10 +67,10 @@ public:
   void mapAlias(uint64_t begin, uint64_t size, uint64_t host, DeviceMask devices);
   void unmapAlias(uint64_t begin, DeviceMask devices);
 
-  /// Called for a byte that `allows` refused: true when it is now mapped. Set once, before any GPU runs.
+  /// Called for a byte that is not mapped: true when it is now. Set once, before any GPU runs.
   std::function<bool(uint64_t address, DeviceMask device)> pager;
 
-  /// The slow way of `allows`: also true for aliases, of which `address` becomes the host's, and for what the pager
+  /// The slow way of `mapped`: also true for aliases, of which `address` becomes the host's, and for what the pager
   /// brings in.
   bool resolve(uint64_t &address, uint64_t size, DeviceMask device) const;
 
@@ -72,8 +85,15 @@ private:
   static constexpr unsigned kLevelBits = 12;
   static constexpr uint64_t kEntries = 1ull << kLevelBits;
   static_assert(kEnd == kPageSize * kEntries * kEntries * kEntries);
+  /// What is known of guarded pages.
+  struct Hidden {
+    static constexpr uint16_t kGuarded = 0x100;
+    std::atomic<uint16_t> pages[kEntries]; ///< kGuarded, and the GPUs that may access the page; 0: not guarded
+  };
   struct Leaf {
     std::atomic<DeviceMask> pages[kEntries];
+    std::atomic<Hidden *> hidden; ///< null: no page was ever guarded
+    ~Leaf() { delete hidden.load(); }
   };
   struct Node {
     std::atomic<Leaf *> leaves[kEntries];
@@ -88,6 +108,7 @@ private:
     const Leaf *leaf = node->leaves[(page >> kLevelBits) % kEntries].load(std::memory_order_acquire);
     return leaf ? leaf->pages[page % kEntries].load(std::memory_order_relaxed) : 0;
   }
+  const Leaf *leafOf(uint64_t page) const;
   Leaf &leafFor(uint64_t page);
 
   std::vector<std::atomic<Node *>> root_;

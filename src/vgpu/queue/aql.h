@@ -110,7 +110,8 @@ private:
   bool checkReserved(uint64_t index, const char *packet, const char *field, uint64_t value);
   void dispatchDone(uint64_t index, hsa_signal_t completion, const Dispatch &dispatch);
 
-  bool provideScratch(uint32_t bytesPerLane);
+  /// For waves of `lanes` lanes.
+  bool provideScratch(uint32_t bytesPerLane, uint32_t lanes);
   bool reclaimScratch();
   /// Null after the queue has failed.
   std::shared_ptr<ScratchRing> scratchRing();

@@ -2,6 +2,7 @@
 #include "vgpu/queue/aql.h"
 
 #include "vgpu/wave/device.h"
+#include "vgpu/wave/kernel_descriptor.h"
 
 #include <algorithm>
 #include <fmt/core.h>
@@ -51,7 +52,7 @@ bool AqlQueue::checkDispatch(uint64_t index, const hsa_kernel_dispatch_packet_t 
   }
   constexpr uint64_t kDescriptorBytes = 64;
   if (packet.kernel_object == 0 || packet.kernel_object % kDescriptorBytes != 0 ||
-      !device().memory().allows(packet.kernel_object, kDescriptorBytes, device().mask())) {
+      !device().memory().mapped(packet.kernel_object, kDescriptorBytes, device().mask())) {
     fail(queue_code::kBadCode, fmt::format("no kernel at {:#x}", packet.kernel_object));
     return false;
   }
@@ -86,7 +87,7 @@ void AqlQueue::kernelDispatch(uint64_t index) {
 
   bool scratchOnce = false;
   if (packet.private_segment_size > 0) {
-    if (!provideScratch(packet.private_segment_size))
+    if (!provideScratch(packet.private_segment_size, descriptorAt(packet.kernel_object).waveSize(device().target())))
       return;
     launch.scratch = scratchRing();
     if (!launch.scratch)

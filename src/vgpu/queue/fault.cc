@@ -14,7 +14,7 @@ namespace luthier::vgpu {
 namespace {
 
 constexpr std::chrono::milliseconds kNoticeLimit(1000);
-constexpr std::chrono::milliseconds kReactionLimit(5000);
+constexpr std::chrono::milliseconds kFaultReactionLimit(5000);
 
 int64_t codeOf(Fault::Kind kind) {
   switch (kind) {
@@ -64,7 +64,7 @@ void AqlQueue::failMemory(const Fault &fault) {
 
 void AqlQueue::awaitReaction(bool noticed) {
   if (noticed)
-    waitUntil([] { return false; }, kReactionLimit);
+    waitUntil([] { return false; }, kFaultReactionLimit);
   if (!stopping())
     host().die(noticed ? "the application keeps a queue that has failed" : "nobody handled the failure of a queue");
 }

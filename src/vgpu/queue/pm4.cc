@@ -110,7 +110,7 @@ private:
     const uint64_t size = words[3] & 0xfffff; // beside it: VALID and the cache policy
     if (size == 0)
       return true;
-    if (!device_.memory().allows(base, size * sizeof(uint32_t), device_.mask())) {
+    if (!device_.memory().mapped(base, size * sizeof(uint32_t), device_.mask())) {
       fault_.kind = Fault::Kind::Memory;
       fault_.address = base;
       fault_.text = fmt::format("a PM4 packet names an indirect buffer at {:#x}, which this GPU cannot access", base);

@@ -14,8 +14,10 @@
 
 namespace luthier::vgpu {
 
-bool AqlQueue::provideScratch(uint32_t bytesPerLane) {
-  if (shared(queue_->scratch_wave64_lane_byte_size).load(std::memory_order_acquire) >= bytesPerLane)
+bool AqlQueue::provideScratch(uint32_t bytesPerLane, uint32_t lanes) {
+  // What the queue says is for each of 64 lanes, whatever size the waves have that it was made for.
+  if (uint64_t{shared(queue_->scratch_wave64_lane_byte_size).load(std::memory_order_acquire)} * 64 >=
+      uint64_t{bytesPerLane} * lanes)
     return true;
   // ROCr looks for the packet at the read index, and takes the old scratch away.
   if (!waitForEarlier())
@@ -25,8 +27,7 @@ bool AqlQueue::provideScratch(uint32_t bytesPerLane) {
     fail(queue_code::kBadPacket, "a kernel needs scratch memory and the queue has no signal to ask for it");
     return false;
   }
-  const bool wave32 = device().target().waveSize == 32;
-  storeSignal(host(), signal, wave32 ? queue_code::kNeedScratchWave32 : queue_code::kNeedScratchWave64);
+  storeSignal(host(), signal, lanes == 32 ? queue_code::kNeedScratchWave32 : queue_code::kNeedScratchWave64);
   // Suspended: ROCr could not provide it and has told the application.
   if (!waitUntil([&] { return loadSignal(signal) == 0 || suspended(); }))
     return false;
@@ -51,13 +52,15 @@ bool AqlQueue::reclaimScratch() {
 }
 
 std::shared_ptr<ScratchRing> AqlQueue::scratchRing() {
-  // COMPUTE_TMPRING_SIZE: WAVES in bits 11:0, WAVESIZE in KiB in bits 24:12.
+  // COMPUTE_TMPRING_SIZE: WAVES in bits 11:0, WAVESIZE above.
+  constexpr unsigned kWavesBits = 12;
+  const isa::Target &target = device().target();
   const uint32_t tmpring = queue_->compute_tmpring_size;
   const uint64_t base = queue_->scratch_backing_memory_location;
-  if (tmpring >> 25) {
-    fail(queue_code::kBadPacket, fmt::format("compute_tmpring_size of the queue is {:#x}; expected bits 31 to 25 to be "
+  if (const unsigned end = kWavesBits + target.scratchSizeBits; tmpring >> end) {
+    fail(queue_code::kBadPacket, fmt::format("compute_tmpring_size of the queue is {:#x}; expected bits 31 to {} to be "
                                              "0",
-                                             tmpring));
+                                             tmpring, end));
     return nullptr;
   }
   if (!scratch_ || tmpring != scratchTmpring_ || base != scratchBase_) {
@@ -67,7 +70,9 @@ std::shared_ptr<ScratchRing> AqlQueue::scratchRing() {
     std::copy(std::begin(queue_->scratch_resource_descriptor), std::end(queue_->scratch_resource_descriptor),
               resource.begin());
     scratch_ = std::make_shared<ScratchRing>();
-    scratch_->reset(base, ((tmpring >> 12) & 0x1fff) * 1024ull, tmpring & 0xfff, resource);
+    const uint32_t waves = tmpring & ((1u << kWavesBits) - 1);
+    scratch_->reset(base, uint64_t{tmpring >> kWavesBits} * target.scratchSizeUnit,
+                    waves * (target.scratchWavesPerArray ? device().config().shaderArrays : 1), resource);
   }
   return scratch_;
 }

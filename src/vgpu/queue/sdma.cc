@@ -58,10 +58,14 @@ struct SdmaQueue::Format {
   uint8_t opcode, subOpcode;
   const char *name;
   uint8_t words;
-  uint8_t firstVersion; ///< of SDMA that has it
+  uint8_t firstVersion, lastVersion; ///< of SDMA that have it
   bool (SdmaQueue::*run)(const uint32_t *words);
   std::array<Field, 16> mustBeZero; ///< as many as have a width
 };
+
+namespace {
+constexpr uint8_t kLatest = 0xff;
+} // namespace
 
 constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
     {1,
@@ -69,6 +73,7 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      "COPY_LINEAR",
      7,
      40,
+     kLatest,
      &SdmaQueue::copyLinear,
      {{{0, 16, 16, "extra_info"},
        {2, 0, 16, "reserved"},
@@ -81,7 +86,8 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      "COPY_LINEAR_RECT",
      13,
      40,
-     &SdmaQueue::copyRect,
+     69,
+     &SdmaQueue::copyRect<RectLayout{11, 13}>,
      {{{0, 16, 13, "reserved"},
        {3, 14, 2, "reserved"},
        {3, 30, 2, "reserved"},
@@ -98,20 +104,38 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
        {12, 18, 6, "reserved"},
        {12, 24, 2, "src_swap"},
        {12, 26, 6, "reserved"}}}},
+    // The same with fields of other widths.
+    {1,
+     4,
+     "COPY_LINEAR_RECT",
+     13,
+     70,
+     kLatest,
+     &SdmaQueue::copyRect<RectLayout{14, 16}>,
+     {{{0, 16, 13, "reserved"},
+       {4, 14, 2, "reserved"},
+       {9, 14, 2, "reserved"},
+       {12, 14, 6, "reserved"},
+       {12, 20, 3, "dst_cache_policy"},
+       {12, 23, 5, "reserved"},
+       {12, 28, 3, "src_cache_policy"},
+       {12, 31, 1, "reserved"}}}},
     // MTYPE, GCC, SNP and L2_POLICY say how to cache the write; there are no caches.
     {5,
      0,
      "FENCE",
      4,
      40,
+     kLatest,
      &SdmaQueue::fence,
      {{{0, 20, 1, "sys"}, {0, 21, 1, "reserved"}, {0, 23, 1, "gpa"}, {0, 26, 6, "reserved"}}}},
-    {6, 0, "TRAP", 2, 40, &SdmaQueue::trap, {{{0, 16, 16, "reserved"}, {1, 28, 4, "reserved"}}}},
+    {6, 0, "TRAP", 2, 40, kLatest, &SdmaQueue::trap, {{{0, 16, 16, "reserved"}, {1, 28, 4, "reserved"}}}},
     {8,
      0,
      "POLL_REGMEM",
      6,
      40,
+     kLatest,
      &SdmaQueue::pollMemory,
      {{{0, 16, 10, "reserved"}, {0, 27, 1, "reserved"}, {5, 28, 4, "reserved"}}}},
     {10,
@@ -119,6 +143,7 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      "ATOMIC",
      8,
      40,
+     kLatest,
      &SdmaQueue::atomic,
      {{{0, 16, 1, "loop"}, {0, 17, 8, "reserved"}, {7, 13, 19, "reserved"}}}},
     {11,
@@ -126,14 +151,16 @@ constexpr SdmaQueue::Format SdmaQueue::kFormats[] = {
      "CONST_FILL",
      5,
      40,
+     kLatest,
      &SdmaQueue::fill,
      {{{0, 16, 2, "sw"}, {0, 18, 12, "reserved"}, {4, 22, 10, "reserved bits above count"}}}},
-    {13, 2, "TIMESTAMP", 3, 40, &SdmaQueue::timestamp, {{{0, 16, 16, "reserved"}}}},
+    {13, 2, "TIMESTAMP", 3, 40, kLatest, &SdmaQueue::timestamp, {{{0, 16, 16, "reserved"}}}},
     {17,
      1,
      "GCR",
      5,
      50,
+     kLatest,
      &SdmaQueue::cacheControl,
      {{{0, 16, 16, "reserved"},
        {1, 0, 7, "reserved"},
@@ -194,7 +221,7 @@ uint64_t SdmaQueue::process(const uint32_t (&words)[kMaxWords], uint64_t availab
   }
   const auto format = std::ranges::find_if(kFormats, [&](const Format &known) {
     return known.opcode == opcode && known.subOpcode == subOpcode &&
-           device().target().sdmaVersion >= known.firstVersion;
+           device().target().sdmaVersion >= known.firstVersion && device().target().sdmaVersion <= known.lastVersion;
   });
   if (format == std::end(kFormats)) {
     refuse(words, "is not implemented");
@@ -254,7 +281,7 @@ bool SdmaQueue::timestamp(const uint32_t *words) {
 bool SdmaQueue::cacheControl(const uint32_t *) { return true; } // there are no caches
 
 // COPY_LINEAR_RECT: a box of elements of 2^n bytes, with a row and a slice pitch on either side.
-bool SdmaQueue::copyRect(const uint32_t *words) {
+template <SdmaQueue::RectLayout Layout> bool SdmaQueue::copyRect(const uint32_t *words) {
   const unsigned shift = words[0] >> 29;
   constexpr unsigned kLargestElement = 4;
   if (shift > kLargestElement)
@@ -267,7 +294,11 @@ bool SdmaQueue::copyRect(const uint32_t *words) {
   };
   // All bits but these were checked to be 0.
   auto side = [&](const uint32_t *at) {
-    return Side{address64(at),      at[2] & 0xffff, at[2] >> 16, at[3] & 0x7ff, uint64_t{at[3] >> 13} + 1,
+    return Side{address64(at),
+                at[2] & 0xffff,
+                at[2] >> 16,
+                at[3] & ((1u << Layout.depthBits) - 1),
+                uint64_t{at[3] >> Layout.pitchShift} + 1,
                 uint64_t{at[4]} + 1};
   };
   const Side source = side(words + 1);
@@ -359,14 +390,14 @@ template <typename T> T *SdmaQueue::accessValue(const uint32_t *words, uint64_t 
 std::byte *SdmaQueue::access(uint64_t address, uint64_t size, bool write, const char *what) {
   uint64_t at = address;
   AddressSpace &memory = device().memory();
-  if (memory.allows(at, size, device().mask()) || memory.resolve(at, size, device().mask()))
+  if (memory.mapped(at, size, device().mask()) || memory.resolve(at, size, device().mask()))
     return reinterpret_cast<std::byte *>(at);
   failed_.store(true, std::memory_order_release);
   Fault fault;
   fault.kind = Fault::Kind::Memory;
   fault.write = write;
   fault.address = address;
-  while (fault.address < address + size && memory.allows(fault.address, 1, device().mask()))
+  while (fault.address < address + size && memory.mapped(fault.address, 1, device().mask()))
     fault.address = (fault.address / AddressSpace::kPageSize + 1) * AddressSpace::kPageSize;
   fault.text = fmt::format("SDMA queue {}: {} ({:#x}, {} bytes) is not accessible to this GPU at {:#x}", id(), what,
                            address, size, fault.address);

@@ -34,7 +34,11 @@ private:
 
   // Each gives false when the queue must stop.
   bool copyLinear(const uint32_t *words);
-  bool copyRect(const uint32_t *words);
+  /// Of COPY_LINEAR_RECT's words with Z and the pitch.
+  struct RectLayout {
+    uint8_t depthBits, pitchShift;
+  };
+  template <RectLayout Layout> bool copyRect(const uint32_t *words);
   bool fill(const uint32_t *words);
   bool fence(const uint32_t *words);
   bool trap(const uint32_t *words);

@@ -25,7 +25,7 @@ void raise(QueueHost &host, const Mailbox &mailbox) {
 
 bool signalMapped(const Device &device, hsa_signal_t handle) {
   return handle.handle % alignof(amd_signal_t) == 0 &&
-         device.memory().allows(handle.handle, sizeof(amd_signal_t), device.mask());
+         device.memory().mapped(handle.handle, sizeof(amd_signal_t), device.mask());
 }
 
 int64_t loadSignal(hsa_signal_t handle) { return shared(signalAt(handle)->value).load(std::memory_order_acquire); }

@@ -20,10 +20,28 @@ struct Wave;
 using Handler = const Inst *(*)(Wave &, const Inst *);
 
 /// How an operand's bits are interpreted; decides what a constant expands to and what modifiers do.
-enum class Type : uint8_t { None, U32, I32, F32, U64, I64, F64, U16, I16, F16, PkU16, PkI16, PkF16, PkF32, Mask };
+enum class Type : uint8_t {
+  None,
+  U32,
+  I32,
+  F32,
+  U64,
+  I64,
+  F64,
+  U16,
+  I16,
+  F16,
+  PkU16,
+  PkI16,
+  PkF16,
+  PkBf16, ///< constants are in both halves
+  PkF32,
+  Mask
+};
 
 constexpr bool isFloat(Type t) {
-  return t == Type::F32 || t == Type::F64 || t == Type::F16 || t == Type::PkF16 || t == Type::PkF32;
+  return t == Type::F32 || t == Type::F64 || t == Type::F16 || t == Type::PkF16 || t == Type::PkBf16 ||
+         t == Type::PkF32;
 }
 constexpr bool is64(Type t) {
   return t == Type::U64 || t == Type::I64 || t == Type::F64 || t == Type::PkF32 || t == Type::Mask;
@@ -47,18 +65,26 @@ inline constexpr uint8_t kNegHi = 16;  ///< VOP3P: negate the half used for the 
 
 /// Inst::flags.
 inline constexpr uint8_t kClamp = 1;
-inline constexpr uint8_t kOpSelDst = 2; ///< VOP3: write the high half, keep the low one
-inline constexpr uint8_t kGlc = 2;      ///< memory: GLC, which loads past the first-level cache
+inline constexpr uint8_t kLoadKeepsHalf = 1; ///< memory: a load of 16 bits leaves the register's other half alone
+inline constexpr uint8_t kOpSelDst = 2;      ///< VOP3: write the high half, keep the low one
+inline constexpr uint8_t kGlc = 2;           ///< memory: loads past the first-level cache
 inline constexpr uint8_t kSdwa = 4;
+inline constexpr uint8_t kFlushes = 4; ///< memory: additions to f32 take and leave no denormals
 inline constexpr uint8_t kDpp = 8;
-inline constexpr uint8_t kReturnsOld = 16; ///< atomics: the value before the operation goes to `dst`
-inline constexpr uint8_t kLds = 32;        ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
-inline constexpr uint8_t kDpp8 = 64;       ///< with kDpp: of the kind that permutes eight lanes
-inline constexpr uint8_t kF64Mode = 128;   ///< rounds and flushes as MODE says for f64 and f16, not for f32
+inline constexpr uint8_t kNarrowScratch = 8; ///< FLAT: atomics of 64 bits on private memory are a violation
+inline constexpr uint8_t kReturnsOld = 16;   ///< atomics: the value before the operation goes to `dst`
+inline constexpr uint8_t kKeepsOther = 16;   ///< vector ALU: a 16-bit result leaves the register's other half alone
+inline constexpr uint8_t kLds = 32;          ///< MUBUF, FLAT: data goes to LDS. DS: the GDS bit
+inline constexpr uint8_t kAlwaysOmod = 32;   ///< vector ALU: omod applies whatever MODE says
+inline constexpr uint8_t kDpp8 = 64;         ///< with kDpp: of the kind that permutes eight lanes
+inline constexpr uint8_t kF64Mode = 128;     ///< rounds and flushes as MODE says for f64 and f16, not for f32
 
 /// Inst::imm of VOP3P instructions other than VOP3P-MAI.
 inline constexpr int32_t kPackedSelects = 1;  ///< op_sel or op_sel_hi differ from the default
 inline constexpr int32_t kPackedModifies = 2; ///< negation or clamp
+
+/// Inst::imm of conversions from and to eight bits: op_sel, above MatrixArithmetic::packed.
+inline constexpr unsigned kOpSelShift = 24;
 
 /// Inst::sdwa. Selections as the encoding numbers them: bytes 0 to 3, words 4 and 5, the dword 6.
 struct SdwaControl {
@@ -81,11 +107,18 @@ struct Dpp8Control {
 struct BufferControl {
   uint32_t offen : 1, idxen : 1;
   uint32_t format : 7; ///< MTBUF
+  uint32_t layout : 3; ///< of the resource: isa::BufferResource
+};
+/// Inst::ds.
+struct DsControl {
+  uint32_t permuteLanes : 7; ///< lanes that exchange data
+  uint32_t dwordsApart : 1;  ///< each dword of an access is in range or not
 };
 
 union Src {
   uint32_t reg;
   const uint32_t *lanes;
+  const Inst *parts; ///< VOPD: the records that it consists of
 };
 
 struct alignas(64) Inst {
@@ -103,6 +136,7 @@ struct alignas(64) Inst {
     DppControl dpp;
     Dpp8Control dpp8;
     BufferControl buffer;
+    DsControl ds;
   };
   uint8_t words; ///< length in dwords
   uint8_t flags;

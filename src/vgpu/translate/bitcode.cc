@@ -8,7 +8,12 @@
 namespace luthier::vgpu {
 
 const Inst *Wave::memoryFault(const Inst *, uint64_t, bool) { return nullptr; }
-bool Wave::resolve(uint64_t &, uint64_t) { return false; }
+bool Wave::resolve(const Inst *, uint64_t &, uint64_t, bool) { return false; }
+bool Wave::resolveLanes(const Inst *, uint64_t *, uint64_t, uint64_t, bool, uint64_t, uint64_t, uint64_t &) {
+  return false;
+}
+bool Wave::outsideArguments(const Inst *, uint64_t &, uint32_t) { return false; }
+bool Wave::misalignedScalar(const Inst *, uint64_t, uint32_t) { return false; }
 const Inst *Wave::illegal(const Inst *, const char *) { return nullptr; }
 
 } // namespace luthier::vgpu

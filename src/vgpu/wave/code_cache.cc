@@ -42,7 +42,7 @@ CodeChunk::CodeChunk(uint64_t base) : base_(base) {
 
 CodeChunk::~CodeChunk() { munmap(insts_, kChunkMemory); }
 
-CodeSnapshot::CodeSnapshot(Device &device) : device_(device) {}
+CodeSnapshot::CodeSnapshot(Device &device, Decoder &decoder) : device_(device), decoder_(decoder) {}
 CodeSnapshot::~CodeSnapshot() = default;
 
 CodeChunk &CodeSnapshot::chunkFor(uint64_t pc) {
@@ -75,13 +75,12 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
     Inst inst;
   };
   std::vector<Decoded> run;
-  Decoder &decoder = device_.code().decoder();
   const AddressSpace &memory = device_.memory();
   while (chunk.contains(pc) && !loadHandler(*chunk.at(pc))) {
     Decoded &next = run.emplace_back();
     next.place = chunk.at(pc);
     uint64_t readable = 0;
-    while (readable < kMaxInstBytes && memory.allows(pc + readable, 4, device_.mask()))
+    while (readable < kMaxInstBytes && memory.mapped(pc + readable, 4, device_.mask()))
       readable += 4;
     if (readable == 0) {
       next.inst = {};
@@ -89,7 +88,7 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
       next.inst.words = 1;
       break;
     }
-    decoder.decode({reinterpret_cast<const uint8_t *>(pc), readable}, pc, next.inst);
+    decoder_.decode({reinterpret_cast<const uint8_t *>(pc), readable}, pc, next.inst);
     // Stop where control does: behind an unconditional jump, and where decoding failed.
     if (!next.inst.row || (next.inst.row->traits & kEndsRun))
       break;
@@ -107,24 +106,34 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
   }
 }
 
-CodeCache::CodeCache(Device &device)
-    : device_(device), decoder_(std::make_unique<Decoder>(device.target())),
-      current_(std::make_shared<CodeSnapshot>(device)) {}
+CodeCache::CodeCache(Device &device, uint32_t lanes) : device_(device), lanes_(lanes) {}
 CodeCache::~CodeCache() = default;
 
+Decoder &CodeCache::decoder() {
+  std::call_once(once_, [&] { decoder_ = std::make_unique<Decoder>(device_.target(), lanes_); });
+  return *decoder_;
+}
+
 std::shared_ptr<CodeSnapshot> CodeCache::current() {
+  Decoder &mine = decoder();
   std::lock_guard lock(mutex_);
+  if (!current_)
+    current_ = std::make_shared<CodeSnapshot>(device_, mine);
   return current_;
 }
 
 void CodeCache::invalidate() {
-  auto fresh = std::make_shared<CodeSnapshot>(device_);
   std::lock_guard lock(mutex_);
-  current_ = std::move(fresh);
+  current_ = nullptr;
 }
 
 bool CodeCache::invalidate(uint64_t begin, uint64_t size) {
-  if (!current()->covers(begin, size))
+  std::shared_ptr<CodeSnapshot> known;
+  {
+    std::lock_guard lock(mutex_);
+    known = current_;
+  }
+  if (!known || !known->covers(begin, size))
     return false;
   invalidate();
   return true;

@@ -25,7 +25,7 @@ class Device;
 
 class CodeSnapshot {
 public:
-  explicit CodeSnapshot(Device &device);
+  CodeSnapshot(Device &device, Decoder &decoder);
   ~CodeSnapshot();
 
   /// The decoded instruction at `pc`, and the chunk it is in. Never null: what cannot be decoded is a record whose
@@ -43,24 +43,29 @@ private:
   void decodeRun(CodeChunk &chunk, uint64_t pc);
 
   Device &device_;
+  Decoder &decoder_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<CodeChunk>> chunks_;
   Translations translations_;
 };
 
+/// For waves of one size: the same bytes may mean another thing to those of the other.
 class CodeCache {
 public:
-  explicit CodeCache(Device &device);
+  CodeCache(Device &device, uint32_t lanes);
   ~CodeCache();
 
   std::shared_ptr<CodeSnapshot> current();
   void invalidate();
   /// Only if something was decoded from these addresses: then true.
   bool invalidate(uint64_t begin, uint64_t size);
-  Decoder &decoder() { return *decoder_; }
+  /// Made when first asked for: most code has waves of one size only.
+  Decoder &decoder();
 
 private:
   Device &device_;
+  uint32_t lanes_;
+  std::once_flag once_;
   std::unique_ptr<Decoder> decoder_;
   std::mutex mutex_;
   std::shared_ptr<CodeSnapshot> current_;

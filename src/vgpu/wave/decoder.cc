@@ -7,6 +7,7 @@
 #include "vgpu/exec/row.h"
 #include "vgpu/state/wave.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -22,8 +23,25 @@ namespace {
 const Inst *notAnInstruction(Wave &w, const Inst *i) { return w.illegal(i, "is not an instruction of this GPU"); }
 const Inst *notImplemented(Wave &w, const Inst *i) { return w.illegal(i, "is not implemented by the virtual GPU"); }
 
+/// Behind the records of a VOPD.
+const Inst *endOfParts(Wave &, const Inst *i) { return i; }
+
 const Inst *graphicsSource(Wave &w, const Inst *i) {
   return w.illegal(i, "reads a source that only graphics has (LDS_DIRECT or POPS_EXITING_WAVE_ID)");
+}
+
+constexpr unsigned kTtmps = 16;
+
+/// A scalar instruction that writes TTMPs, which only trap handlers can: it does all the rest.
+template <bool KeepsScc> const Inst *withoutTtmps(Wave &w, const Inst *i) {
+  uint32_t ttmps[kTtmps];
+  memcpy(ttmps, &w.s[kTtmp], sizeof ttmps);
+  const uint32_t scc = w.scc;
+  const Inst *next = i->row->handler(w, i);
+  memcpy(&w.s[kTtmp], ttmps, sizeof ttmps);
+  if (KeepsScc)
+    w.scc = scc;
+  return next;
 }
 
 /// The nine floating-point inline constants: 0.5, 1, 2, 4 and their negatives, and 1/(2 pi) as the manual gives it.
@@ -58,6 +76,9 @@ uint64_t literalConstant(int64_t value, Type type) {
 }
 
 bool isNull(const EncodedOperand &operand) { return operand.regs.first == Reg::Null; }
+bool isTtmp(const EncodedOperand &operand) {
+  return operand.regs.first >= Reg::Ttmp0 && operand.regs.first < Reg::Ttmp0 + kTtmps;
+}
 bool isVectorFile(const EncodedOperand &operand) {
   return isVector(operand.regs.first) || isAccumulator(operand.regs.first);
 }
@@ -78,6 +99,12 @@ uint16_t scalarAddress(const EncodedOperand &operand) {
   return isNull(operand) ? kNoScalar : static_cast<uint16_t>(number(operand.regs.first));
 }
 
+bool hasDppControl(const isa::Target &target, unsigned pattern) {
+  const bool waveShift = (pattern >= 0x130 && pattern <= 0x13c) || pattern == 0x142 || pattern == 0x143;
+  return !(waveShift && !target.dppWaveShifts) && !(pattern >> 4 == 0x15 && !target.dppRowShare) &&
+         !(pattern >> 4 == 0x16 && !target.dppRowXmask);
+}
+
 bool isFlat(MemorySpace space) {
   return space == MemorySpace::Flat || space == MemorySpace::Global || space == MemorySpace::Scratch;
 }
@@ -90,7 +117,8 @@ struct alignas(64) Decoder::Lanes {
 };
 
 Decoder::Decoder(const isa::Target &target, unsigned waveSize)
-    : target_(target), level_(execLevel(waveSize ? waveSize : target.waveSize)), indices_(kOpcodeCount, kMaxOpcodes) {
+    : target_(target), waveSize_(waveSize ? waveSize : target.waveSize), level_(execLevel(waveSize_)),
+      indices_(kOpcodeCount, kMaxOpcodes) {
   for (std::span<const Row> table : level_.tables)
     for (const Row &row : table) {
       if (const auto opcode = opcodeFromName(row.mnemonic))
@@ -106,12 +134,18 @@ Decoder::Decoder(const isa::Target &target, unsigned waveSize)
     names_.push_back(name);
     rows_.push_back(rows_[indices_[static_cast<size_t>(*same)]]);
   }
-  auto disassembler = isa::Disassembler::create(target, waveSize);
+  auto disassembler = isa::Disassembler::create(target, waveSize_);
   if (disassembler)
     disassembler_ = std::move(*disassembler);
   else
     log::error("{}", disassembler.error().message());
 }
+
+/// The records of a VOPD: the one to execute first, the other, maybe a move of the first one's result to its place, and
+/// one that ends them.
+struct Decoder::Parts {
+  Inst insts[4];
+};
 
 Decoder::~Decoder() = default;
 
@@ -135,7 +169,7 @@ std::string Decoder::text(std::span<const uint8_t> bytes, uint64_t pc) {
 Result<isa::InstrSequence> Decoder::instruction(std::span<const uint8_t> bytes, uint64_t pc) {
   std::lock_guard lock(mutex_);
   if (!instructions_)
-    instructions_ = LUTHIER_TRY(isa::Decoder::create(target_));
+    instructions_ = LUTHIER_TRY(isa::Decoder::create(target_, waveSize_));
   return instructions_->decodeOne(bytes, pc);
 }
 
@@ -166,8 +200,15 @@ void Decoder::setConstant(Inst &out, unsigned n, uint64_t value) {
   out.src[n].lanes = constantLanes(value);
 }
 
-void Decoder::setSource(Inst &out, unsigned n, const EncodedOperand &operand, Type type) {
+void Decoder::setSource(Inst &out, unsigned n, const EncodedOperand &operand, Type type, bool selectsHalves) {
+  const bool fillsHalves = type == Type::PkF16 && !selectsHalves && target_.constantsFillHalves;
   const auto twice = [&](uint64_t value) { return type == Type::PkF32 ? (value & 0xffffffff) | value << 32 : value; };
+  // A bf16 is the upper half of an f32.
+  const auto inlined = [&](uint64_t value) {
+    if (fillsHalves)
+      return (value & 0xffff) * 0x10001;
+    return type == Type::PkBf16 ? (value & 0xffff0000) | (value >> 16 & 0xffff) : twice(value);
+  };
   switch (operand.kind) {
   case SourceKind::Register:
     if (isVectorFile(operand)) {
@@ -176,7 +217,7 @@ void Decoder::setSource(Inst &out, unsigned n, const EncodedOperand &operand, Ty
     } else if (operand.regs.first == Reg::Scc) {
       out.srcKind[n] = SrcKind::Special;
       out.src[n].reg = isa::src::kScc;
-    } else if (isNull(operand)) {
+    } else if (isNull(operand) || (isTtmp(operand) && !target_.readableTtmps)) {
       setConstant(out, n, 0);
     } else {
       out.srcKind[n] = SrcKind::Scalar;
@@ -190,10 +231,10 @@ void Decoder::setSource(Inst &out, unsigned n, const EncodedOperand &operand, Ty
   case SourceKind::Integer:
     setConstant(out, n,
                 is64(type) && type != Type::PkF32 ? static_cast<uint64_t>(operand.value)
-                                                  : twice(static_cast<uint32_t>(operand.value)));
+                                                  : inlined(static_cast<uint32_t>(operand.value)));
     break;
   case SourceKind::Float:
-    setConstant(out, n, twice(floatConstant(operand.value, type)));
+    setConstant(out, n, inlined(floatConstant(operand.value, type)));
     break;
   case SourceKind::Literal:
     setConstant(out, n, twice(literalConstant(operand.value, type)));
@@ -220,6 +261,21 @@ void Decoder::decode(std::span<const uint8_t> bytes, uint64_t pc, Inst &out) {
   if (!out.row)
     return;
   out.fn = out.row->handler;
+  if (in.is(Property::Dual)) {
+    std::array<uint32_t, 3> words{};
+    memcpy(words.data(), bytes.data(), in.size);
+    auto &parts = duals_[words];
+    if (!parts) {
+      parts = std::make_unique<Parts>();
+      out.src[0].parts = parts->insts;
+      fillDual(out, in);
+    }
+    out.src[0].parts = parts->insts;
+    if (!implements(parts->insts[0]) || !implements(parts->insts[1]))
+      out.fn = notImplemented;
+    thread(out, *out.row);
+    return;
+  }
   fill(out, *out.row, in);
 }
 
@@ -228,26 +284,53 @@ void Decoder::fill(Inst &out, const Row &row, const EncodedInstr &in) {
     fillAlu(out, row, in);
   else
     fillMemory(out, in);
+  choose(out, row, in);
+}
+
+void Decoder::choose(Inst &out, const Row &row, const EncodedInstr &in) {
   for (const Type type : {row.dst, row.src[0], row.src[1], row.src[2]})
     if (row.dst != Type::F32 && (type == Type::F64 || type == Type::F16 || type == Type::PkF16))
       out.flags |= kF64Mode;
   // Modifiers go through the general path where the row has a lane loop; other handlers look at them themselves.
-  const bool modified = out.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || out.omod ||
-                        ((row.traits & kKeepsHigh) && is16(row.dst)) || out.srcMods[0] || out.srcMods[1] ||
-                        out.srcMods[2];
-  if (modified && row.loop && out.fn == row.handler && !(in.flags & isa::kPacked))
+  bool modified =
+      out.flags & (kClamp | kOpSelDst | kSdwa | kDpp) || out.omod || out.srcMods[0] || out.srcMods[1] || out.srcMods[2];
+  if (in.space == MemorySpace::None && row.loop) {
+    if (is16(row.dst) && ((row.traits & kKeepsHigh) || target_.keepsAllHalves)) {
+      out.flags |= kKeepsOther;
+      modified |= level_.lanes == 64; // loops for 32 lanes keep it by themselves
+    }
+    if (target_.omodInAnyMode)
+      out.flags |= kAlwaysOmod;
+  }
+  if (modified && row.loop && out.fn == row.handler && !(in.flags & isa::kPacked) && !(row.traits & kRelative))
     out.fn = level_.general;
   for (unsigned n = 0; n < 3; ++n)
     if (out.srcKind[n] == SrcKind::Special &&
         (out.src[n].reg == isa::src::kLdsDirect || out.src[n].reg == isa::src::kPopsExitingWaveId))
       out.fn = graphicsSource;
-  // What gfx10 added to DPP has no handler yet.
-  if ((out.flags & kDpp8) || ((out.flags & kDpp) && out.dpp.fetchInactive))
+  if ((out.flags & (kDpp | kDpp8)) == kDpp && in.space == MemorySpace::None && !hasDppControl(target_, out.dpp.pattern))
+    out.fn = notAnInstruction;
+  // Handlers that do everything themselves see the lanes as they are.
+  if ((out.flags & kDpp) && in.space == MemorySpace::None && !row.loop && !(row.traits & kTakesDpp))
     out.fn = notImplemented;
   // LLVM disassembles these with any source; their handlers take it for a vector register.
   if ((row.mnemonic == "v_swap_b32" || row.mnemonic == "v_accvgpr_mov_b32") && out.srcKind[0] != SrcKind::Vgpr)
     out.fn = notAnInstruction;
+  dropTtmps(out, row, in);
   thread(out, row);
+}
+
+/// Writes of TTMPs are dropped. Vector instructions do not read their scalar results, so that theirs may go elsewhere.
+void Decoder::dropTtmps(Inst &out, const Row &row, const EncodedInstr &in) const {
+  const auto isDropped = [](const EncodedOperand &o) {
+    return o.written && o.kind == SourceKind::Register && isTtmp(o);
+  };
+  if (std::ranges::none_of(in.operands(), isDropped))
+    return;
+  if (in.is(Property::Vector))
+    (row.traits & kWritesMask ? out.sdst : out.dst) = kDiscarded;
+  else if (out.fn == row.handler)
+    out.fn = target_.droppedWritesKeepScc ? withoutTtmps<true> : withoutTtmps<false>;
 }
 
 /// Gives the record a threaded handler where there is one for it.
@@ -288,9 +371,11 @@ void Decoder::fillAlu(Inst &out, const Row &row, const EncodedInstr &in) {
   const bool mix = row.mnemonic.starts_with("v_fma_mix") || row.mnemonic.starts_with("v_mad_mix");
   unsigned sources = 0;
   const auto addSource = [&](const EncodedOperand &operand) {
-    if (sources < 3) {
+    if (operand.kind == SourceKind::Number) { // a message, a barrier
+      out.imm = static_cast<int32_t>(operand.value);
+    } else if (sources < 3) {
       const bool half = mix && (out.srcMods[sources] & kOpSelHi);
-      setSource(out, sources, operand, half ? Type::F16 : row.src[sources]);
+      setSource(out, sources, operand, half ? Type::F16 : row.src[sources], packed);
       ++sources;
     }
   };
@@ -303,7 +388,9 @@ void Decoder::fillAlu(Inst &out, const Row &row, const EncodedInstr &in) {
     else
       out.srcMods[n] |= value & isa::kAbsolute ? kAbs : 0;
   };
-  bool mask = false; // the result that is a lane mask has an operand
+  if (in.flags & isa::kSdwa)
+    out.sdwa.dstSelect = 6; // where the form has no selection: the dword
+  bool mask = false;        // the result that is a lane mask has an operand
   for (const EncodedOperand &operand : in.operands()) {
     const auto value = static_cast<uint32_t>(operand.value);
     switch (operand.role) {
@@ -416,12 +503,97 @@ void Decoder::fillAlu(Inst &out, const Row &row, const EncodedInstr &in) {
     out.srcKind[2] = SrcKind::Vgpr;
     out.src[2].reg = out.dst;
   }
-  if (row.matrix != isa::MatrixFormat::None) {
-    const auto rule = target_.matrixUnit ? target_.matrixUnit->of(row.matrix) : isa::MatrixArithmetic{};
-    if (rule.sum == isa::MatrixSum::Unknown)
-      out.fn = notImplemented;
-    out.imm = rule.packed();
+  setRule(out, row, in.opSel);
+}
+
+/// How the target adds up, for rows that depend on it.
+void Decoder::setRule(Inst &out, const Row &row, unsigned opSel) const {
+  if (row.matrix == isa::MatrixFormat::None)
+    return;
+  const auto rule = target_.matrixUnit ? target_.matrixUnit->of(row.matrix) : isa::MatrixArithmetic{};
+  if (rule.sum == isa::MatrixSum::Unknown)
+    out.fn = notImplemented;
+  out.imm = rule.packed() | static_cast<int32_t>(opSel << kOpSelShift);
+}
+
+/// VOPD: two instructions that read their sources before either writes its result. They become two records, the first
+/// of them one whose result the other does not read; where each reads what the other writes, the first result waits in
+/// a register that no target with VOPD has.
+void Decoder::fillDual(Inst &out, const EncodedInstr &in) {
+  constexpr uint16_t kWaiting = kAccBase;
+  Inst halves[2] = {};
+  const Row *rows[2];
+  for (unsigned half = 0; half < 2; ++half) {
+    halves[half].words = 1;
+    halves[half].opcode = indexOf(half ? in.second : in.first);
+    halves[half].row = rows[half] = rows_[halves[half].opcode];
+    halves[half].fn = rows[half] ? rows[half]->handler : notImplemented;
   }
+  Inst *parts = const_cast<Inst *>(out.src[0].parts);
+  if (rows[0] && rows[1]) {
+    unsigned half = 0, sources[2] = {};
+    for (const EncodedOperand &operand : in.operands()) {
+      switch (operand.role) {
+      case Role::Destination:
+        halves[0].dst = vectorIndex(operand);
+        break;
+      case Role::DestinationY:
+        halves[1].dst = vectorIndex(operand);
+        break;
+      case Role::Source0Y:
+        half = 1;
+        [[fallthrough]];
+      case Role::Source0:
+      case Role::Source1:
+      case Role::Source1Y:
+      case Role::Constant:
+        if (const unsigned n = sources[half]++; n < 3)
+          setSource(halves[half], n, operand, rows[half]->src[n]);
+        break;
+      default: // accumulators, which the results say
+        break;
+      }
+    }
+    for (half = 0; half < 2; ++half) {
+      Inst &inst = halves[half];
+      if (const unsigned n = sources[half]; (rows[half]->traits & kReadsMask) && n < 3) {
+        inst.srcKind[n] = SrcKind::Scalar;
+        inst.src[n].reg = kVcc;
+      }
+      if (rows[half]->traits & kAccumulates) {
+        inst.srcKind[2] = SrcKind::Vgpr;
+        inst.src[2].reg = inst.dst;
+      }
+      setRule(inst, *rows[half], 0);
+    }
+  }
+  const auto reads = [](const Inst &inst, uint16_t reg) {
+    for (unsigned n = 0; n < 3; ++n)
+      if (inst.srcKind[n] == SrcKind::Vgpr && inst.src[n].reg == reg)
+        return true;
+    return false;
+  };
+  const bool yReadsX = reads(halves[1], halves[0].dst), xReadsY = reads(halves[0], halves[1].dst);
+  const unsigned first = yReadsX && !xReadsY ? 1 : 0;
+  unsigned count = 0;
+  parts[count++] = halves[first];
+  parts[count++] = halves[1 - first];
+  const Row *move = rows_[indexOf(Opcode::V_MOV_B32)];
+  if (yReadsX && xReadsY) {
+    parts[0].dst = kWaiting;
+    Inst &last = parts[count++];
+    last.words = 1;
+    last.row = move;
+    last.fn = move->handler;
+    last.srcKind[0] = SrcKind::Vgpr;
+    last.src[0].reg = kWaiting;
+    last.dst = halves[0].dst;
+  }
+  for (unsigned n = 0; n < count; ++n)
+    if (parts[n].row)
+      thread(parts[n], *parts[n].row);
+  parts[count].fn = endOfParts;
+  parts[count].words = 0;
 }
 
 /// Memory instructions: src[0] is the address, src[1] and src[2] are data. `sdst` is the scalar offset of SMEM, the
@@ -479,7 +651,7 @@ void Decoder::fillMemory(Inst &out, const EncodedInstr &in) {
       out.flags |= operand.value ? kLds : 0;
       break;
     case Role::CachePolicy:
-      out.flags |= operand.value & 1 ? kGlc : 0;
+      out.flags |= operand.value & (scalar ? target_.scalarMissPolicy : target_.vectorMissPolicy) ? kGlc : 0;
       break;
     case Role::Format:
       out.buffer.format = static_cast<uint32_t>(operand.value) & 0x7f;
@@ -490,9 +662,18 @@ void Decoder::fillMemory(Inst &out, const EncodedInstr &in) {
   }
   out.flags |= in.flags & isa::kToLds ? kLds : 0;
   out.flags |= in.is(Property::Atomic) && in.is(Property::Load) ? kReturnsOld : 0;
+  if (scalar)
+    return;
+  out.flags |= target_.loadsKeepHalves ? kLoadKeepsHalf : 0;
+  out.flags |= target_.memoryAddsFlush ? kFlushes : 0;
+  out.flags |= in.space == MemorySpace::Flat && !target_.wideScratchAtomics ? kNarrowScratch : 0;
   if (buffer) {
     out.buffer.offen = (in.flags & isa::kOffen) != 0;
     out.buffer.idxen = (in.flags & isa::kIdxen) != 0;
+    out.buffer.layout = static_cast<uint32_t>(target_.bufferResource);
+  } else if (in.space == MemorySpace::Lds || in.space == MemorySpace::Gds) {
+    out.ds.permuteLanes = target_.permuteLanes;
+    out.ds.dwordsApart = target_.ldsDwordsApart;
   }
 }
 

@@ -7,7 +7,9 @@
 #include "vgpu/exec/level.h"
 #include "vgpu/state/inst.h"
 
+#include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -57,13 +59,20 @@ private:
   uint16_t indexOf(Opcode opcode);
   const uint32_t *constantLanes(uint64_t value);
   void setConstant(Inst &out, unsigned n, uint64_t value);
-  void setSource(Inst &out, unsigned n, const isa::EncodedOperand &operand, Type type);
+  /// `selectsHalves`: the encoding says which half of a packed source goes where (VOP3P).
+  void setSource(Inst &out, unsigned n, const isa::EncodedOperand &operand, Type type, bool selectsHalves = false);
   void fill(Inst &out, const Row &row, const isa::EncodedInstr &in);
   void fillAlu(Inst &out, const Row &row, const isa::EncodedInstr &in);
   void fillMemory(Inst &out, const isa::EncodedInstr &in);
+  void setRule(Inst &out, const Row &row, unsigned opSel) const;
+  void fillDual(Inst &out, const isa::EncodedInstr &in);
+  /// Completes a record whose operands have been filled: chooses the handler.
+  void choose(Inst &out, const Row &row, const isa::EncodedInstr &in);
+  void dropTtmps(Inst &out, const Row &row, const isa::EncodedInstr &in) const;
   static void thread(Inst &out, const Row &row);
 
   const isa::Target &target_;
+  const unsigned waveSize_;
   const ExecLevel &level_;
   mutable std::mutex mutex_;
   std::unique_ptr<isa::Disassembler> disassembler_;
@@ -72,6 +81,8 @@ private:
   std::vector<const Row *> rows_;              ///< by record's opcode; null for instructions that have no row
   std::vector<std::string_view> names_;
   std::unordered_map<uint64_t, std::unique_ptr<Lanes>> constants_;
+  struct Parts;
+  std::map<std::array<uint32_t, 3>, std::unique_ptr<Parts>> duals_; ///< what VOPD instructions consist of, by encoding
 };
 
 } // namespace luthier::vgpu

@@ -4,6 +4,7 @@
 #include "vgpu/state/fp_mode.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
 #include "vgpu/wave/strict_resources.h"
@@ -18,8 +19,6 @@ namespace {
 
 /// What is wrong with a kernel descriptor, empty when nothing is. Fields that the packet processor fills in itself (LDS
 /// size, priority, trap handler) are not looked at, nor those that say what compilers wanted (TG_SPLIT, dynamic stack).
-/// Kernel arguments are not preloaded: code that asks for it begins with loading them for packet processors that
-/// cannot.
 std::string problemWith(const KernelDescriptor &descriptor, const isa::Target &target) {
   struct Check {
     const char *word;
@@ -40,13 +39,17 @@ std::string problemWith(const KernelDescriptor &descriptor, const isa::Target &t
           "{} of its kernel descriptor is {:#x}, of which the bits {:#x} are reserved or ask for what is "
           "not implemented",
           check.word, check.value, check.value & check.mustBeZero);
+  if (target.dynamicVgprs && rsrc2::dynamicVgprs.get(descriptor.rsrc2))
+    return "its waves allocate VGPRs while they run (DYNAMIC_VGPR), which is not implemented";
+  if (target.wave32 && rsrc3::sharedVgprs.get(descriptor.rsrc3))
+    return "the halves of its waves share VGPRs (SHARED_VGPR_COUNT), which is not implemented";
   return {};
 }
 
 /// What is wrong with a launch, empty when nothing is. Checked before any wave runs, as the packet processor does.
 std::string problemWith(const Device &device, const Launch &launch) {
   const isa::Target &target = device.target();
-  if (launch.kernelObject == 0 || !device.memory().allows(launch.kernelObject, KernelDescriptor::kBytes, device.mask()))
+  if (launch.kernelObject == 0 || !device.memory().mapped(launch.kernelObject, KernelDescriptor::kBytes, device.mask()))
     return fmt::format("the kernel object {:#x} is not in memory that the GPU can access", launch.kernelObject);
   uint64_t items = 1, total = 1;
   for (unsigned d = 0; d < 3; ++d) {
@@ -64,17 +67,24 @@ std::string problemWith(const Device &device, const Launch &launch) {
     return fmt::format("{} bytes of LDS are more than the {} of a compute unit", launch.groupSegmentSize,
                        device.config().ldsBytesPerComputeUnit);
   const KernelDescriptor descriptor = descriptorAt(launch.kernelObject);
-  if (descriptor.wave32() && target.waveSize != 32)
+  if (descriptor.wave32() && !target.wave32)
     return "the kernel was compiled for waves of 32 lanes, which this GPU does not have";
+  const uint32_t lanes = descriptor.waveSize(target);
   if (std::string problem = problemWith(descriptor, target); !problem.empty())
     return problem;
   // Hardware wants 256; here, code may start wherever an instruction may.
   constexpr uint64_t kCodeAlignment = 4;
-  if (const uint64_t entry = entryAt(launch.kernelObject); entry % kCodeAlignment != 0)
+  if (const uint64_t entry = entryAt(launch.kernelObject, target); entry % kCodeAlignment != 0)
     return fmt::format("its code starts at {:#x}, which is not a multiple of {}", entry, kCodeAlignment);
+  const uint64_t preloaded = uint64_t{descriptor.preloaded(target)} * 4;
+  if (const uint64_t from = launch.kernarg + uint64_t{descriptor.preloadOffset()} * 4;
+      preloaded && !device.memory().mapped(from, preloaded, device.mask()))
+    return fmt::format("{} bytes of arguments at {:#x}, which it wants preloaded, are not in memory that the GPU can "
+                       "access",
+                       preloaded, from);
   if (launch.privateSegmentSize) {
-    const uint64_t waves = (items + target.waveSize - 1) / target.waveSize;
-    const uint64_t needed = uint64_t(launch.privateSegmentSize) * target.waveSize;
+    const uint64_t waves = (items + lanes - 1) / lanes;
+    const uint64_t needed = uint64_t(launch.privateSegmentSize) * lanes;
     if (!launch.scratch || launch.scratch->bytesPerWave() < needed || launch.scratch->slots() < waves)
       return fmt::format("{} bytes of scratch per wave for {} waves are more than the queue has", needed, waves);
   }
@@ -92,7 +102,7 @@ const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
     return "statistics, a trace or a check needs single instructions";
   if (dispatch.launch().privateSegmentSize)
     return "scratch memory";
-  if (dispatch.device().target().waveSize != kMaxLanes)
+  if (dispatch.lanes() != kMaxLanes)
     return "waves of 32 lanes";
   if ((mode & kModal) || mxcsrForF32(mode) != mxcsrForF64(mode) || (mode & kKeepsDenormals) != kKeepsDenormals)
     return "a floating-point mode other than the compilers' default";
@@ -103,7 +113,7 @@ const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
 
 Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats)
     : index_(index), config_(config), memory_(memory), scheduler_(scheduler), stats_(stats),
-      code_(std::make_unique<CodeCache>(*this)) {}
+      code_{std::make_unique<CodeCache>(*this, 32), std::make_unique<CodeCache>(*this, 64)} {}
 
 Device::~Device() = default;
 
@@ -113,7 +123,10 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
   } else {
-    dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject), dispatch->entryChunk_);
+    if (memoryCheck && memoryCheck->onLaunch)
+      memoryCheck->onLaunch(launch);
+    dispatch->setWaveSize(descriptorAt(launch.kernelObject).waveSize(target()));
+    dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject, target()), dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);
     dispatch->observation_ = Observation::of(*dispatch);
     if (const Observation *observation = dispatch->observation_.get(); observation && observation->machine)
@@ -139,8 +152,19 @@ std::shared_ptr<Dispatch> Device::launch(const Launch &launch, Dispatch::OnDone 
   return dispatch;
 }
 
-void Device::invalidateCode() { code_->invalidate(); }
-bool Device::invalidateCode(uint64_t begin, uint64_t size) { return code_->invalidate(begin, size); }
+CodeCache &Device::code(uint32_t lanes) { return *code_[(lanes ? lanes : target().waveSize) == 64]; }
+
+void Device::invalidateCode() {
+  for (const auto &code : code_)
+    code->invalidate();
+}
+
+bool Device::invalidateCode(uint64_t begin, uint64_t size) {
+  bool any = false;
+  for (const auto &code : code_)
+    any |= code->invalidate(begin, size);
+  return any;
+}
 
 uint64_t Device::clock() {
   timespec now;

@@ -17,6 +17,8 @@
 namespace luthier::vgpu {
 
 class CodeCache;
+class MemoryCheck;
+struct BadAccess;
 struct Poison;
 struct StrictResources;
 class Scheduler;
@@ -26,6 +28,8 @@ class Trace;
 struct DeviceConfig {
   const isa::Target *target = nullptr;
   uint32_t computeUnits = 104;
+  uint32_t shaderArrays = 8;
+  uint32_t dies = 1; ///< XCCs, which workgroups go to in turn
   uint32_t simdsPerComputeUnit = 4;
   uint32_t wavesPerSimd = 8;
   uint32_t ldsBytesPerComputeUnit = 64 * 1024;
@@ -44,7 +48,8 @@ public:
   const DeviceConfig &config() const { return config_; }
   const isa::Target &target() const { return *config_.target; }
   AddressSpace &memory() const { return memory_; }
-  CodeCache &code() { return *code_; }
+  /// Decoded code, for waves of `lanes` lanes; 0 is what the target has unless a kernel says otherwise.
+  CodeCache &code(uint32_t lanes = 0);
   Stats *stats() const { return stats_; }
   GlobalWaveSync &gws() { return gws_; }
 
@@ -68,6 +73,10 @@ public:
   bool strictWaits = false;
   std::shared_ptr<const Poison> poison;
   std::shared_ptr<const StrictResources> strictResources;
+  std::shared_ptr<MemoryCheck> memoryCheck;
+
+  /// How a memory fault is described; set once by whoever knows code and allocations.
+  std::function<std::string(const Wave &wave, const Inst *inst, const BadAccess &access)> explain;
 
   /// Whether accesses of the kernel's code may be repeated (xnack): the hardware then writes XNACK_MASK. Set once by
   /// whoever loads code objects; without, those of all code may be.
@@ -87,7 +96,7 @@ private:
   Scheduler &scheduler_;
   Stats *stats_;
   GlobalWaveSync gws_;
-  std::unique_ptr<CodeCache> code_;
+  std::unique_ptr<CodeCache> code_[2]; ///< for 32 lanes and for 64
 };
 
 } // namespace luthier::vgpu

@@ -37,26 +37,32 @@ void ScratchRing::release(const std::vector<uint32_t> &slots) {
 }
 
 Dispatch::Dispatch(Device &device, const Launch &launch, OnDone onDone)
-    : device_(device), launch_(launch), onDone_(std::move(onDone)), code_(device.code().current()) {
+    : device_(device), launch_(launch), onDone_(std::move(onDone)), lanes_(device.target().waveSize) {
   if (device.stats() || launch.count)
     counters_ = std::make_unique<DispatchCounters>();
   groupCount_ = 1;
-  uint32_t items = 1;
   for (unsigned d = 0; d < 3; ++d) {
     groups_[d] = launch.workgroup[d]
                      ? static_cast<uint32_t>((uint64_t{launch.grid[d]} + launch.workgroup[d] - 1) / launch.workgroup[d])
                      : 0;
     groupCount_ *= groups_[d];
-    items *= launch.workgroup[d];
   }
+}
+
+void Dispatch::setWaveSize(uint32_t lanes) {
+  lanes_ = lanes;
+  code_ = device_.code(lanes).current();
   // As many workgroups as the modelled GPU could hold at once.
-  const DeviceConfig &config = device.config();
-  const uint32_t waves = std::max(1u, (items + device.target().waveSize - 1) / device.target().waveSize);
+  const DeviceConfig &config = device_.config();
+  const auto &[x, y, z] = launch_.workgroup;
+  const uint32_t waves = std::max(1u, (uint32_t{x} * y * z + lanes - 1) / lanes);
   uint32_t perUnit = std::max(1u, config.simdsPerComputeUnit * config.wavesPerSimd / waves);
-  if (launch.groupSegmentSize)
-    perUnit = std::clamp(config.ldsBytesPerComputeUnit / launch.groupSegmentSize, 1u, perUnit);
+  if (launch_.groupSegmentSize)
+    perUnit = std::clamp(config.ldsBytesPerComputeUnit / launch_.groupSegmentSize, 1u, perUnit);
   maxResident_ = perUnit * config.computeUnits;
 }
+
+Decoder &Dispatch::decoder() const { return device_.code(lanes_).decoder(); }
 
 Dispatch::~Dispatch() = default;
 

@@ -18,6 +18,7 @@ namespace luthier::vgpu {
 
 class CodeChunk;
 class CodeSnapshot;
+class Decoder;
 class Device;
 class DispatchCounters;
 struct Inst;
@@ -122,7 +123,15 @@ public:
   const CodeChunk *entryChunk() const { return entryChunk_; }
   CodeSnapshot *code() const { return code_.get(); }
 
+  /// Lanes of its waves, as the kernel's descriptor says.
+  uint32_t lanes() const { return lanes_; }
+  /// Of the records that its waves execute.
+  Decoder &decoder() const;
+
 private:
+  /// Sets what depends on it: the code, and how many workgroups fit the GPU.
+  void setWaveSize(uint32_t lanes);
+
   /// Strict resources: no more workgroups at once than compute units hold, `perUnit` each.
   void limitResidency(uint32_t perUnit);
 
@@ -135,6 +144,7 @@ private:
   Device &device_;
   Launch launch_;
   OnDone onDone_;
+  uint32_t lanes_ = 0;
   std::shared_ptr<CodeSnapshot> code_;
   const Inst *entry_ = nullptr; ///< found once, by Device::prepare
   const CodeChunk *entryChunk_ = nullptr;

@@ -27,9 +27,11 @@ struct Footprint {
   RegSet writes; ///< in some lanes at least, or conditionally
 };
 
-/// Of the instruction at the start of `code`, whose row is `row`. Relative and indexed registers (s_movrels,
-/// s_set_gpr_idx_on) are where the encoding has them. None for targets whose fields are elsewhere than gfx9's.
-std::optional<Footprint> footprintOf(const Row &row, std::span<const uint8_t> code, const isa::Target &target);
+/// Of the instruction at the start of `code`, whose row is `row`, in waves of `lanes` lanes. Relative and indexed
+/// registers (s_movrels, s_set_gpr_idx_on) are where the encoding has them. None for targets whose fields nobody has
+/// written down.
+std::optional<Footprint> footprintOf(const Row &row, std::span<const uint8_t> code, const isa::Target &target,
+                                     unsigned lanes);
 
 /// What is wrong with `reads` and `writes`, the isa layer's. Every register that the instruction reads or writes must
 /// be in them. They may have more, but no register that is written and not read: who believes that its old value is

@@ -4,12 +4,6 @@ namespace luthier::vgpu {
 
 using isa::field;
 
-namespace {
-
-bool contains(std::string_view name, std::string_view part) { return name.find(part) != std::string_view::npos; }
-
-} // namespace
-
 Gfx9Fields::Gfx9Fields(isa::Format format, uint64_t bits, const Row &row, const isa::Target &target) {
   using isa::Format;
   switch (format) {
@@ -58,7 +52,9 @@ Gfx9Fields::Gfx9Fields(isa::Format format, uint64_t bits, const Row &row, const 
     dst = field(bits, 56, 8) + accBase();
     sdst = field(bits, 14, 2) == 0 ? kNoScalar : field(bits, 48, 7); // FLAT itself has none
     glc = field(bits, 16, 1);
-    lds = field(bits, 13, 1);
+    // What was the LDS bit says whether a scratch address has a VGPR on targets with instructions that load to LDS.
+    lds = target.scratchVgprBit ? contains(row.mnemonic, "_load_lds_") : field(bits, 13, 1);
+    byVgpr = target.scratchVgprBit ? field(bits, 13, 1) : sdst == kNoScalar;
     break;
   case Format::Mubuf:
   case Format::Mtbuf:
@@ -134,14 +130,17 @@ void Gfx9Fields::vop3(uint64_t bits, const Row &row) {
 
 void Gfx9Fields::vop3p(uint64_t bits, const Row &row, const isa::Target &target) {
   const bool read = row.mnemonic.starts_with("v_accvgpr_read"), write = row.mnemonic.starts_with("v_accvgpr_write");
-  const bool mai = read || write || row.matrix != isa::MatrixFormat::None;
+  const bool mai =
+      read || write || contains(row.mnemonic, "mfma"); // dot products have a rule of matrices, but not this
   const bool result = mai && !read && (write || !target.accumulatorOperands || field(bits, 15, 1));
   dst = field(bits, 0, 8) + (result ? kAccBase : 0);
   for (unsigned n = 0; n < 3; ++n) {
     if (row.src[n] == Type::None)
       continue;
     set(n, field(bits, 32 + 9 * n, 9));
-    if (mai && srcKind[n] == SrcKind::Vgpr && (read || (!write && (n == 2 ? result : field(bits, 59 + n, 1)))))
+    // The index of a sparse matrix is never an AccVGPR.
+    const bool ofC = n == 2 && !row.mnemonic.starts_with("v_smfmac");
+    if (mai && srcKind[n] == SrcKind::Vgpr && (read || (!write && (n == 2 ? ofC && result : field(bits, 59 + n, 1)))))
       src[n] += kAccBase;
   }
 }

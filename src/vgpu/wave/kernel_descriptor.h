@@ -18,7 +18,11 @@ inline KernelDescriptor descriptorAt(uint64_t address) {
       reinterpret_cast<const std::byte *>(address), KernelDescriptor::kBytes));
 }
 
-/// Where its first instruction is.
-inline uint64_t entryAt(uint64_t address) { return address + static_cast<uint64_t>(descriptorAt(address).entryOffset); }
+/// Where its first instruction is. Firmware that preloads arguments skips the code that loads them or complains.
+inline uint64_t entryAt(uint64_t address, const isa::Target &target) {
+  const KernelDescriptor descriptor = descriptorAt(address);
+  return address + static_cast<uint64_t>(descriptor.entryOffset) +
+         (descriptor.preloaded(target) ? KernelDescriptor::kPreloadSkip : 0);
+}
 
 } // namespace luthier::vgpu

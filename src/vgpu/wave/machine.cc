@@ -18,16 +18,38 @@ void Wave::interrupt(uint32_t m0) {
 
 void Wave::invalidateCode() { device->invalidateCode(); }
 bool Wave::hasCompany() const { return group->waveCount() > 1; }
+bool Wave::signalBarrier() { return group->signalBarrier(*this); }
+uint32_t Wave::barrierState() const { return group->barrierState(); }
+bool Wave::deallocatesVgprs() const { return device->target().deallocatesVgprs; }
+isa::HardwareRegister Wave::hardwareRegister(uint32_t number) const {
+  return (*device->target().hardwareRegisters)[number];
+}
+uint32_t Wave::fixedModes() const { return device->target().clampAndIeeeModes ? 0 : mode::kDx10Clamp | mode::kIeee; }
+bool Wave::hasFixedFlatScratch() const { return device->target().flatScratch == isa::FlatScratch::Architected; }
 
-/// A place for the wave: distinct for the waves of one workgroup, spread over all compute units by workgroup.
-uint32_t Wave::hardwareId() const {
-  const Launch &launch = group->dispatch().launch();
-  const auto id = group->id();
+namespace {
+
+/// The number of a workgroup in its grid.
+uint64_t numberOf(Workgroup &group) {
+  const Launch &launch = group.dispatch().launch();
+  const auto id = group.id();
   uint64_t number = 0;
   for (unsigned d = 3; d-- > 0;)
     number = number * ((uint64_t(launch.grid[d]) + launch.workgroup[d] - 1) / launch.workgroup[d]) + id[d];
-  const auto cu = static_cast<uint32_t>(number % device->config().computeUnits);
+  return number;
+}
+
+} // namespace
+
+uint32_t Wave::xccId() const { return static_cast<uint32_t>(numberOf(*group) % device->config().dies); }
+
+/// A place for the wave: distinct for the waves of one workgroup, spread over all compute units by workgroup.
+uint32_t Wave::hardwareId() const {
+  const auto cu = static_cast<uint32_t>(numberOf(*group) % device->config().computeUnits);
   const uint32_t simds = device->config().simdsPerComputeUnit;
+  if (device->target().wave32) // HW_ID1: two compute units are a WGP
+    return (index / (2 * simds) & 0x1f) | (index % (2 * simds)) << 8 | (cu / 2 & 0xf) << 10 | (cu >> 5 & 1) << 16 |
+           (cu >> 6 & 7) << 18;
   return (index / simds & 0xf) | (index % simds) << 4 | (cu & 0xf) << 8 | (cu >> 4 & 1) << 12 | (cu >> 5 & 3) << 13;
 }
 

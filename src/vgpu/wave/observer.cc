@@ -44,7 +44,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     observation->caches = std::make_unique<StrictCaches>(dispatch, strictResources->vectorL1);
     observation->operands.physical = &observation->machine->registers;
   }
-  observation->entry = entryAt(launch.kernelObject);
+  observation->entry = entryAt(launch.kernelObject, dispatch.device().target());
   return observation;
 }
 

@@ -2,6 +2,7 @@
 
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/wave/buffer_resource.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/device.h"
@@ -16,10 +17,10 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   Operands o;
   const uint64_t pc = w.pc(inst);
   const size_t bytes = inst->words * 4u;
-  if (!bytes || !w.memory->allows(pc, bytes, w.deviceMask))
+  if (!bytes || !w.memory->mapped(pc, bytes, w.deviceMask))
     return o;
   const std::span code(reinterpret_cast<const uint8_t *>(pc), bytes);
-  Decoder &decoder = w.device->code().decoder();
+  Decoder &decoder = w.device->code(w.lanes).decoder();
   o.text = decoder.text(code, pc);
   const auto sequence = decoder.instruction(code, pc);
   if (!sequence)
@@ -28,8 +29,10 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
   o.mnemonic = instr.mnemonic();
   o.space = instr.memorySpace();
   o.memory = instr.memory();
-  o.message = instr.is(Property::Message);
-  o.waits = o.mnemonic == "s_waitcnt";
+  o.counters = countersOf(instr, w.device->target());
+  o.waits = instr.is(Property::Wait);
+  if (o.waits)
+    o.limits = limitsOf(instr, w.device->target());
   o.crossLane = instr.is(Property::CrossLane) || instr.is(Property::IgnoresExec);
 
   const auto add = [&](RegRange regs, bool read, bool write, bool implicit) {
@@ -40,7 +43,8 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
     same->write |= write;
   };
   for (const Operand &operand : instr.operands())
-    if (operand.kind == OperandKind::Register && (operand.read || operand.written) && !operand.regs.empty())
+    if (operand.kind == OperandKind::Register && (operand.read || operand.written) && !operand.regs.empty() &&
+        operand.regs.first != Reg::Null)
       add(operand.regs, operand.read, operand.written, false);
   // Of an instruction whose registers depend on an index, only those that it will use are of interest: see placed().
   const auto isImplicit = [&](RegRange regs) {
@@ -61,7 +65,7 @@ Operands operandsOf(const Wave &w, const Inst *inst) {
       if (use.write)
         writes.insert(use.regs);
     }
-    if (const auto engine = footprintOf(*inst->row, code, w.device->target()))
+    if (const auto engine = footprintOf(*inst->row, code, w.device->target(), w.lanes))
       o.disagreement = disagreement(*engine, reads, writes);
   }
   return o;
@@ -97,7 +101,7 @@ void placeRelative(const Wave &w, bool destination, const RegisterUse &use, std:
     RegisterUse result{use.regs, !write, write, use.implicit};
     if (!use.implicit && write == destination) {
       const uint64_t reg = uint64_t{number(use.regs.first)} + w.s[kM0];
-      const bool inRange = reg + use.regs.count <= kFlatScratch;
+      const bool inRange = reg + use.regs.count <= w.sgprs;
       if (!inRange && write)
         return;
       result.regs.first = sgpr(inRange ? static_cast<unsigned>(reg) : 0); // a source becomes s0
@@ -146,23 +150,6 @@ uint64_t scalarAddress(const Wave &w, const MemoryAccess &m, std::string_view na
   return (scalar64(w, m.saddr) & mask & ~3ull) + offset;
 }
 
-/// Manual, 9.1.5: swizzled buffers interleave the dwords of `indexStride` records.
-uint64_t bufferAddress(const Wave &w, const MemoryAccess &m, unsigned lane, bool typed) {
-  const uint32_t *v = &w.s[number(m.saddr.first)];
-  const bool addTid = v[3] >> 23 & 1;
-  const uint32_t stride = (v[1] >> 16 & 0x3fff) | (addTid && !typed ? (v[3] >> 15 & 0xf) << 14 : 0);
-  const uint32_t soffset = m.soffset.empty() ? static_cast<uint32_t>(m.soffsetValue) : w.s[number(m.soffset.first)];
-  const uint64_t base = (v[0] | static_cast<uint64_t>(v[1] & 0xffff) << 32) + soffset;
-  const unsigned reg = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
-  const uint32_t index = (m.idxen ? w.v[reg][lane] : 0) + (addTid ? lane : 0);
-  const uint32_t offset = (m.offen ? w.v[reg + m.idxen][lane] : 0) + static_cast<uint32_t>(m.offset);
-  if (!(v[1] >> 31))
-    return base + static_cast<uint64_t>(index) * stride + offset;
-  const uint32_t interleaved = 8u << (v[3] >> 21 & 3);
-  return base + (static_cast<uint64_t>(index / interleaved) * stride + (offset & ~3u)) * interleaved +
-         (index % interleaved) * 4 + (offset & 3);
-}
-
 } // namespace
 
 Addresses addressesOf(const Wave &w, const Operands &o) {
@@ -184,8 +171,10 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   case MemorySpace::Flat:
   case MemorySpace::Global:
     each(result.first, [&](unsigned lane) {
-      const uint64_t base = m.saddr.empty() ? vector64(w, vaddr, lane) : scalar64(w, m.saddr) + w.v[vaddr][lane];
-      return base + imm;
+      const uint64_t base = m.saddr.empty() ? 0 : scalar64(w, m.saddr);
+      if (m.vaddr.empty()) // by the lane's number
+        return base + imm + 4 * lane;
+      return base + imm + (m.saddr.empty() ? vector64(w, vaddr, lane) : w.v[vaddr][lane]);
     });
     break;
   case MemorySpace::Scratch:
@@ -195,7 +184,8 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
     });
     break;
   case MemorySpace::Buffer:
-    each(result.first, [&](unsigned lane) { return bufferAddress(w, m, lane, o.mnemonic.starts_with("tbuffer")); });
+    if (const BufferResource buffer(w, m, w.device->target().bufferResource, o.mnemonic.starts_with("tbuffer")); true)
+      each(result.first, [&](unsigned lane) { return buffer.address(lane); });
     break;
   case MemorySpace::Lds:
     if (m.vaddr.empty()) { // relative to M0: by lane for addtid, one place for append and consume
@@ -223,7 +213,7 @@ const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {
   auto fresh = std::make_unique<Known>(operandsOf(w, inst), inst);
   if (physical)
     fresh->resources = ResourcePlan::of(*fresh, *physical);
-  if (!fresh->mnemonic.empty() && fresh->space == MemorySpace::None && !fresh->message && !fresh->waits)
+  if (!fresh->mnemonic.empty() && fresh->space == MemorySpace::None && !fresh->counters && !fresh->waits)
     plain_[inst->opcode].store(true, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
   return *known_.try_emplace(inst, std::move(fresh)).first->second;

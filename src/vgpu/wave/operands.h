@@ -7,6 +7,7 @@
 
 #include "luthier/instr.h"
 #include "vgpu/state/wave.h"
+#include "vgpu/wave/counters.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/physical_registers.h"
 
@@ -37,8 +38,9 @@ struct Operands {
   std::string disagreement;           ///< between the isa layer and the engine about these; empty: none
   MemorySpace space = MemorySpace::None;
   std::optional<MemoryAccess> memory;
-  bool message = false;
-  bool waits = false;     ///< s_waitcnt
+  CounterSet counters = 0; ///< that it goes through
+  bool waits = false;      ///< for operations in flight, as `limits` says
+  WaitLimits limits;
   bool crossLane = false; ///< reads or writes vector registers of lanes that EXEC has off, or of other lanes
 };
 
@@ -53,6 +55,12 @@ std::span<const RegisterUse> placed(const Wave &w, const Inst *inst, const Opera
 /// Where a wave keeps a vector or accumulator register.
 constexpr unsigned vectorIndex(Reg reg) {
   return isAccumulator(reg) ? kAccBase + number(reg) - number(Reg::A0) : number(reg) - number(Reg::V0);
+}
+
+/// Where it keeps a scalar one.
+inline unsigned scalarIndex(const Wave &w, Reg reg) {
+  return reg == Reg::FlatScratchLo || reg == Reg::FlatScratchHi ? w.flatScratch + (reg == Reg::FlatScratchHi)
+                                                                : number(reg);
 }
 
 /// Effective addresses of an instruction that is about to be executed: one per lane (inactive lanes: undefined), or a

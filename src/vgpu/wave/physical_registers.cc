@@ -10,6 +10,7 @@
 namespace luthier::vgpu {
 
 PhysicalRegisters::PhysicalRegisters(const object::KernelDescriptor &descriptor, const isa::Target &target) {
+  lanes = descriptor.waveSize(target);
   sgprs = descriptor.sgprs(target);
   numberedSgprs = std::min<uint32_t>(sgprs, target.sgprs);
   if (target.countsSgprs() && target.trailingSgprs == kSpecials && sgprs - kSpecials < target.sgprs)
@@ -52,7 +53,10 @@ namespace {
 CacheUse cacheUse(const Operands &o) {
   if (o.mnemonic.starts_with("s_dcache_inv"))
     return CacheUse::InvalidateScalar;
-  if (o.mnemonic.starts_with("buffer_wbinvl1"))
+  // Some say which caches: that of the compute unit stays unless others see further, for gfx942 the device (SC1).
+  if (o.mnemonic.starts_with("buffer_wbinvl1") || o.mnemonic == "buffer_gl0_inv" ||
+      (o.mnemonic == "buffer_inv" && o.text.find("sc1") != std::string::npos) ||
+      (o.mnemonic == "global_inv" && o.text.find("scope:") != std::string::npos))
     return CacheUse::InvalidateVector;
   if (!o.memory)
     return CacheUse::None;
@@ -75,12 +79,16 @@ ResourcePlan ResourcePlan::of(const Operands &operands, const PhysicalRegisters 
   plan.branchesOnVccz = operands.mnemonic == "s_cbranch_vccz" || operands.mnemonic == "s_cbranch_vccnz";
   plan.cache = cacheUse(operands);
   plan.relative = operands.mnemonic.starts_with("s_movrel");
+  plan.sendsMessage = operands.mnemonic == "s_sendmsg";
+  plan.scratch = operands.space == MemorySpace::Scratch;
   unsigned halves = 0;
   for (const RegisterUse &use : operands.registers) {
     if (const auto reg = registers.missing(use.regs); reg && (!plan.missing || use.write)) {
       plan.missing = reg;
       plan.missingWritten = use.write;
     }
+    if (isVector(use.regs.first) && !plan.vector)
+      plan.vector = use.regs.first;
     if (!use.write)
       continue;
     for (unsigned n = 0; n < use.regs.count; ++n) {

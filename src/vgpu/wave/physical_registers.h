@@ -39,6 +39,7 @@ struct PhysicalRegisters {
   /// Codes of the special SGPRs that stand at the end: FLAT_SCRATCH, XNACK_MASK, VCC.
   static constexpr unsigned kFirstSpecial = number(Reg::FlatScrLo), kSpecials = 6;
 
+  uint32_t lanes = 0;            ///< of a wave
   uint32_t sgprs = 0;            ///< allocated, the special ones among them
   uint32_t vgprs = 0;            ///< architectural
   uint32_t accVgprs = 0;         ///< at ACCUM_OFFSET where both share a file
@@ -70,7 +71,10 @@ struct ResourcePlan {
   VccWrite vcc = VccWrite::None;
   CacheUse cache = CacheUse::None;
   bool branchesOnVccz = false;
-  bool relative = false; ///< s_movrel: registers depend on M0
+  bool relative = false;     ///< s_movrel: registers depend on M0
+  bool sendsMessage = false; ///< s_sendmsg
+  std::optional<Reg> vector; ///< a vector register that it names
+  bool scratch = false;      ///< it accesses scratch memory
 
   static ResourcePlan of(const Operands &operands, const PhysicalRegisters &registers);
 };

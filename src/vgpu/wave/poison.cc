@@ -52,9 +52,10 @@ void leaveOut(DeadRegisters &dead, const DeadRegisters &before, const Operands &
 /// Whether registers may change between instructions, or with this one, that it does not name: relative and stacked
 /// ones, and results that strict mode holds back and delivers.
 bool writesElsewhere(const Observation &observation, const Operands &o) {
-  const bool held = observation.strictWaits && (o.space != MemorySpace::None || o.mnemonic == "s_waitcnt");
-  return held || o.mnemonic.empty() || o.mnemonic.starts_with("s_movreld") || o.mnemonic.ends_with("_fork") ||
-         o.mnemonic == "s_cbranch_join";
+  const bool held = observation.strictWaits && (o.counters || o.waits);
+  const auto starts = [&](std::string_view prefix) { return o.mnemonic.starts_with(prefix); };
+  const bool relative = starts("s_movrel") || starts("v_movrel") || starts("v_swaprel");
+  return held || relative || o.mnemonic.empty() || o.mnemonic.ends_with("_fork") || o.mnemonic == "s_cbranch_join";
 }
 
 } // namespace

@@ -273,8 +273,7 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
     version_.fetch_add(1, std::memory_order_release);
   }
   if (dispatch->device_.stats())
-    dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(),
-                                   dispatch->device_.code().decoder());
+    dispatch->device_.stats()->add(*dispatch, *dispatch->counters_, dispatch->kernelName(), dispatch->decoder());
   if (TranslationReport::wanted() && dispatch->entry_) {
     const Translation *translation = dispatch->translation_;
     const bool translated = translation && translation->code();

@@ -1,6 +1,8 @@
 #include "vgpu/wave/strict_caches.h"
 
+#include "vgpu/exec/row.h"
 #include "vgpu/memory/guest_access.h"
+#include "vgpu/wave/buffer_resource.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
@@ -22,7 +24,7 @@ __attribute__((no_sanitize("address", "thread"))) void copyLine(uint64_t from, u
   }
 }
 
-/// What a load of less than a dword leaves in its register (exec/vmem.h), by its mnemonic.
+/// What a load of less than a dword leaves in its register (exec/vmem.h), by its row's mnemonic.
 uint32_t extended(std::string_view mnemonic, uint32_t raw, unsigned bytes) {
   const bool high = mnemonic.ends_with("_d16_hi"), half = high || mnemonic.ends_with("_d16");
   const bool isSigned =
@@ -35,21 +37,15 @@ uint32_t extended(std::string_view mnemonic, uint32_t raw, unsigned bytes) {
   return high ? raw << 16 : raw;
 }
 
-/// Lanes of a buffer access that are not out of bounds in any part (manual, 9.1.5), where the buffer is not swizzled.
-uint64_t lanesInside(const Wave &w, const MemoryAccess &m, uint64_t lanes) {
-  const uint32_t *v = &w.s[number(m.saddr.first)];
-  if ((v[3] >> 23 & 1) && !m.idxen) // by the lane's number: not checked
-    return lanes;
-  const uint32_t stride = v[1] >> 16 & 0x3fff;
-  const unsigned reg = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
-  uint64_t inside = 0;
-  for (uint64_t left = lanes; left; left &= left - 1) {
-    const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
-    const uint32_t offset = (m.offen ? w.v[reg + m.idxen][lane] : 0) + static_cast<uint32_t>(m.offset);
-    const bool structured = m.idxen && stride;
-    inside |= uint64_t{structured ? w.v[reg][lane] < v[2] : uint64_t{offset} + m.bytes <= v[2]} << lane;
-  }
-  return inside;
+BufferResource bufferOf(const Wave &w, const Operands &o) {
+  return {w, *o.memory, w.device->target().bufferResource, o.mnemonic.starts_with("tbuffer")};
+}
+
+/// Bits of its register that a load of less than a dword writes.
+uint32_t writtenBits(std::string_view mnemonic, const Inst &inst) {
+  if (!(inst.flags & kLoadKeepsHalf))
+    return ~0u;
+  return mnemonic.ends_with("_d16_hi") ? 0xffff0000 : mnemonic.ends_with("_d16") ? 0x0000ffff : ~0u;
 }
 
 } // namespace
@@ -107,7 +103,7 @@ void WaveCaches::enter(Wave &w, const OperandCache::Known &o) {
   else if (use_ == CacheUse::Scalar)
     enterScalar(w, o);
   else if (use_ == CacheUse::Vector && vector && w.exec() != 0 &&
-           (o.space != MemorySpace::Buffer || !(w.s[number(o.memory->saddr.first) + 1] >> 31)))
+           (o.space != MemorySpace::Buffer || !bufferOf(w, o).isSwizzled()))
     enterVector(w, o);
   else
     use_ = CacheUse::None;
@@ -129,8 +125,11 @@ void WaveCaches::enterVector(Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
   addresses_ = addressesOf(w, o);
   lanes_ = w.exec();
-  if (o.space == MemorySpace::Buffer && !m.store && !m.atomic)
-    lanes_ = lanesInside(w, m, lanes_);
+  if (o.space == MemorySpace::Buffer && !m.store && !m.atomic) {
+    const BufferResource buffer = bufferOf(w, o);
+    for (unsigned lane = 0; lane < w.lanes; ++lane)
+      lanes_ &= ~(uint64_t{!buffer.inside(lane)} << lane);
+  }
   for (unsigned lane = 0; lane < w.lanes; ++lane) {
     const uint64_t high = addresses_.first[lane] >> 32;
     if (o.space == MemorySpace::Flat && (high == w.sharedAperture >> 32 || high == w.privateAperture >> 32))
@@ -143,7 +142,7 @@ void WaveCaches::leaveScalar(Wave &w, const Inst *inst, const Operands &o) {
   StaleCache &cache = caches_.scalar(w);
   if (!m.load || m.store || m.atomic || (inst->flags & kGlc))
     cache.drop(addresses_.first[0], m.bytes);
-  if (!m.load || m.store || m.atomic || inside_ == 0)
+  if (!m.load || m.store || m.atomic || inside_ == 0 || m.result.empty())
     return;
   uint32_t words[16] = {};
   cache.read(w, addresses_.first[0], uint64_t{inside_} * 4, reinterpret_cast<uint8_t *>(words));
@@ -155,7 +154,9 @@ void WaveCaches::leaveScalar(Wave &w, const Inst *inst, const Operands &o) {
 
 void WaveCaches::leaveVector(Wave &w, const Inst *inst, const Operands &o, StaleCache &cache) {
   const MemoryAccess &m = *o.memory;
-  const bool converts = o.mnemonic.find("format") != std::string_view::npos;
+  // Formats, and matrices whose elements change lanes.
+  const bool converts = o.mnemonic.find("format") != std::string_view::npos ||
+                        o.mnemonic.find("_load_tr_") != std::string_view::npos || m.bytes > 16;
   const bool reads = m.load && !m.store && !m.atomic && !(inst->flags & kGlc) && !converts;
   for (uint64_t left = lanes_; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
@@ -166,12 +167,16 @@ void WaveCaches::leaveVector(Wave &w, const Inst *inst, const Operands &o, Stale
     }
     uint32_t words[4] = {};
     cache.read(w, address, m.bytes, reinterpret_cast<uint8_t *>(words));
-    if (m.bytes < 4)
-      words[0] = extended(o.mnemonic, words[0], m.bytes);
-    for (unsigned n = 0; n < m.result.count; ++n) {
+    uint32_t kept = 0;
+    if (m.bytes < 4) {
+      words[0] = extended(inst->row->mnemonic, words[0], m.bytes);
+      kept = ~writtenBits(inst->row->mnemonic, *inst);
+    }
+    for (unsigned n = 0; n < std::min<unsigned>(m.result.count, std::size(words)); ++n) {
       uint32_t &lanes = w.v[vectorIndex(m.result.first) + n][lane];
-      stale_ += lanes != words[n];
-      lanes = words[n];
+      const uint32_t value = (words[n] & ~kept) | (lanes & kept);
+      stale_ += lanes != value;
+      lanes = value;
     }
   }
 }

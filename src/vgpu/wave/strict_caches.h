@@ -8,7 +8,9 @@
 //
 //   scalar cache  filled by scalar loads; emptied by s_dcache_inv. It sees no vector store, not even its own wave's.
 //   vector L1     its own switch. Filled by vector loads of global memory without glc; emptied by buffer_wbinvl1 and
-//                 _vol. Loads with glc miss and evict (manual, 9.1.10); atomics are done in L2 and evict.
+//                 _vol. Loads with glc miss and evict (manual, 9.1.10); atomics are done in L2 and evict. RDNA's is
+//                 called L0, buffer_gl0_inv empties it; the L1 behind it, which compute units share, is not modelled.
+//                 On gfx12, a scope beyond the compute unit has the place of glc, and global_inv empties.
 //
 // Both start empty with each dispatch: the acquire of a packet invalidates them. Chosen: each compute unit has a scalar
 // cache of its own (on hardware two may share one), lines have 64 bytes, and a cache holds as much as it likes up to

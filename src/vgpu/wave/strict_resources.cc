@@ -1,5 +1,6 @@
 #include "vgpu/wave/strict_resources.h"
 
+#include "isa/message.h"
 #include "isa/occupancy.h"
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
@@ -48,7 +49,8 @@ void StrictMachine::start(std::span<uint8_t> lds, std::span<Wave *const> waves, 
 uint32_t StrictMachine::workgroupsPerUnit(const isa::Target &target, const Launch &launch) const {
   const uint32_t items = uint32_t{launch.workgroup[0]} * launch.workgroup[1] * launch.workgroup[2];
   return isa::workgroupsPerComputeUnit(
-      target, {.vgprs = registers.vgprs,
+      target, {.waveSize = registers.lanes,
+               .vgprs = registers.vgprs,
                .accVgprs = registers.accVgprs,
                .sgprs = std::min<unsigned>(registers.sgprs, target.sgprs + target.trailingSgprs),
                .ldsBytes = launch.groupSegmentSize,
@@ -116,6 +118,16 @@ const Inst *WaveResources::stop(Wave &w, const Inst *inst, Reg reg, bool written
                                              machine_.strict.seed));
 }
 
+/// Behind MSG_DEALLOC_VGPRS another wave may have the registers and the scratch memory.
+bool WaveResources::checkGivenBack(Wave &w, const Inst *inst, const ResourcePlan &plan) const {
+  if (!givenBack_ || (!plan.vector && !plan.scratch))
+    return true;
+  const std::string what = plan.vector ? toString(*plan.vector) : "scratch memory";
+  return w.missingRegister(inst, fmt::format("{} is used behind s_sendmsg(MSG_DEALLOC_VGPRS), which has given the "
+                                             "wave's vector registers and scratch memory back",
+                                             what));
+}
+
 /// GPR indexing moves the registers that M0 enables (exec/modes.h).
 bool WaveResources::checkIndexed(Wave &w, const Inst *inst) {
   constexpr uint32_t kDst = 8;
@@ -153,6 +165,8 @@ bool WaveResources::check(Wave &w, const Inst *inst, const OperandCache::Known &
     return stop(w, inst, *plan.missing, plan.missingWritten);
   if (plan.trapRegisterWritten)
     return w.missingRegister(inst, "a TTMP register is written, which only trap handlers may");
+  if (!checkGivenBack(w, inst, plan))
+    return false;
   if (plan.relative)
     return checkRelative(w, inst, known);
   if ((w.mode & kGprIdxEn) && inst->row && inst->row->mnemonic.starts_with("v_"))
@@ -169,7 +183,7 @@ void WaveResources::enter(Wave &w, const OperandCache::Known &known) {
         last_[n] = numbered(w, n) = special(w, n);
     }
   }
-  lastVcc_ = w.vcc();
+  lastVcc_ = w.scalar64(kVcc);
   w.staleVccz = vccz_ != (w.vcc() == 0);
   replaced_ = w.staleVccz && known.resources.branchesOnVccz;
   if (!replaced_)
@@ -187,6 +201,8 @@ void WaveResources::leave(Wave &w) {
 
 void WaveResources::settle(Wave &w, const Inst *inst, const OperandCache::Known &known) {
   notice(w);
+  if (known.resources.sendsMessage && isa::messageOf(inst->imm) == isa::Message::DeallocVgprs)
+    givenBack_ = true;
   VccWrite written = known.resources.vcc;
   if (known.resources.relative) {
     Operands moved;
@@ -195,7 +211,7 @@ void WaveResources::settle(Wave &w, const Inst *inst, const OperandCache::Known 
     written = ResourcePlan::of(moved, machine_.registers).vcc;
   }
   // A load into VCC that strict waits held back has arrived.
-  const bool landed = known.waits && w.vcc() != lastVcc_;
+  const bool landed = known.waits && w.scalar64(kVcc) != lastVcc_;
   if (written == VccWrite::Whole || landed ||
       (written == VccWrite::Partial && machine_.registers.partialVccWritesUpdateVccz))
     vccz_ = w.vcc() == 0;

@@ -1,9 +1,9 @@
 // --strict-resources: the physical machine of the target, where the virtual GPU is otherwise kinder than silicon.
 //
 //   registers    those of physical_registers.h: others stop the kernel, and the special SGPRs are the last numbered
-//   ones start        what the ABI does not define (AMDGPUUsage, "Initial Kernel Execution State") is garbage: SGPRs,
-//   VGPRs in
-//                all lanes that have no work-item, AccVGPRs, VCC, M0, SCC, LDS, scratch
+//                ones. So does a vector register, or scratch memory, behind MSG_DEALLOC_VGPRS: it may be another wave's
+//   start        what the ABI does not define (AMDGPUUsage, "Initial Kernel Execution State") is garbage: SGPRs, VGPRs
+//                in all lanes that have no work-item, AccVGPRs, VCC, M0, SCC, LDS, scratch
 //   VCCZ         is a bit that writes of VCC set. Before gfx10, writing one half of VCC leaves it as it was (LLVM,
 //                partialVCCWritesUpdateVCCZ, true from gfx10 on; so SIInsertWaitcnts restores it with s_mov_b64 vcc,
 //                vcc). Nobody knows of a write of EXEC that leaves EXECZ behind: EXECZ follows EXEC.
@@ -89,6 +89,7 @@ public:
 
 private:
   const Inst *stop(Wave &w, const Inst *inst, Reg reg, bool written) const;
+  bool checkGivenBack(Wave &w, const Inst *inst, const ResourcePlan &plan) const;
   bool checkIndexed(Wave &w, const Inst *inst);
   bool checkRelative(Wave &w, const Inst *inst, const Operands &operands);
   uint32_t &special(Wave &w, unsigned n) const { return w.s[PhysicalRegisters::kFirstSpecial + n]; }
@@ -100,6 +101,7 @@ private:
   uint32_t last_[PhysicalRegisters::kSpecials] = {}; ///< what the shared registers held
   uint64_t lastVcc_ = 0;                             ///< before the instruction
   bool replaced_ = false;
+  bool givenBack_ = false; ///< the wave has sent MSG_DEALLOC_VGPRS
   uint64_t xnackWrites_ = 0, staleBranches_ = 0;
   std::vector<RegisterUse> placed_;
 };

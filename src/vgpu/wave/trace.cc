@@ -152,7 +152,7 @@ void appendRegisters(std::string &line, const Wave &w, std::span<const RegisterU
       if (reg == Reg::Scc)
         fmt::format_to(std::back_inserter(line), "{}", w.scc ? 1 : 0);
       else if (isScalar(reg))
-        fmt::format_to(std::back_inserter(line), "{}", w.s[number(reg)]);
+        fmt::format_to(std::back_inserter(line), "{}", w.s[scalarIndex(w, reg)]);
       else
         appendList(line, std::span(w.v[vectorIndex(reg)], w.lanes), ~0ull);
     }

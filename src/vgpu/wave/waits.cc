@@ -1,6 +1,7 @@
 #include "vgpu/wave/waits.h"
 
 #include "vgpu/exec/row.h"
+#include "vgpu/wave/device.h"
 
 #include <fmt/format.h>
 
@@ -10,43 +11,45 @@ namespace luthier::vgpu {
 
 namespace {
 
-/// The most that VM_CNT can say; LGKM_CNT ends before.
+/// The most that a counter can say.
 constexpr size_t kLongestCount = 63;
 
-bool countsVector(const Operands &o) {
-  switch (o.space) {
+/// Whether operations of this space are done in the order of their issue, as far as they share a counter.
+bool inOrder(MemorySpace space, const isa::Target &target) {
+  switch (space) {
   case MemorySpace::Global:
   case MemorySpace::Scratch:
-  case MemorySpace::Flat:
+  case MemorySpace::Buffer:
+  case MemorySpace::Lds:
     return true;
-  case MemorySpace::Buffer: // invalidating a cache is not waited for, writing it back is
-    return !o.mnemonic.starts_with("buffer_wbinv") && !o.mnemonic.starts_with("buffer_inv");
+  case MemorySpace::Flat:
+    return target.flatInOrder;
   default:
     return false;
   }
 }
 
-bool countsOther(const Operands &o) {
-  switch (o.space) {
-  case MemorySpace::Scalar:
-  case MemorySpace::Lds:
-  case MemorySpace::Gds:
-  case MemorySpace::Flat:
-    return true;
-  default:
-    return o.message;
-  }
-}
-
 /// Whether results of `later` arrive after those of an operation of `earlier` by themselves.
-bool inOrder(MemorySpace earlier, MemorySpace later) {
+bool writeInOrder(MemorySpace earlier, MemorySpace later, const isa::Target &target) {
   const auto vector = [](MemorySpace space) {
     return space == MemorySpace::Global || space == MemorySpace::Scratch || space == MemorySpace::Buffer;
   };
-  return (vector(earlier) && vector(later)) || (earlier == MemorySpace::Lds && later == MemorySpace::Lds);
+  return (vector(earlier) && vector(later) && target.loadsWriteInOrder) ||
+         (earlier == MemorySpace::Lds && later == MemorySpace::Lds);
 }
 
 bool isAnyVector(Reg reg) { return isVector(reg) || isAccumulator(reg); }
+
+/// Bits of its result that a load brings. Loads of 16 bits leave the other half of their register to whoever wrote it,
+/// or is still to do so: they arrive in order.
+uint32_t loadedBits(const Inst *inst, const Operands &o) {
+  if (!(inst->flags & kLoadKeepsHalf) || !inst->row || !o.memory || !o.memory->load || o.memory->atomic)
+    return ~0u;
+  const std::string_view name = inst->row->mnemonic;
+  return name.ends_with("_d16_hi") || name.ends_with("_d16_hi_x")    ? 0xffff0000
+         : name.ends_with("_d16") || name.ends_with("_format_d16_x") ? 0x0000ffff
+                                                                     : ~0u;
+}
 
 } // namespace
 
@@ -82,7 +85,8 @@ void WaitChecker::load(Wave &w, const Part &part, uint64_t lanes) {
   for (unsigned n = 0; n < part.regs.count; ++n)
     for (uint64_t m = lanes; m; m &= m - 1) {
       const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
-      w.v[vectorIndex(part.regs.first) + n][lane] = part.values[size_t{n} * kMaxLanes + lane];
+      uint32_t &value = w.v[vectorIndex(part.regs.first) + n][lane];
+      value = (value & ~part.bits) | (part.values[size_t{n} * kMaxLanes + lane] & part.bits);
     }
 }
 
@@ -91,8 +95,8 @@ void WaitChecker::land(Wave &w, const Pending &pending) {
     load(w, part, pending.lanes);
 }
 
-void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
-  if (left != 0 && !ordered)
+void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left) {
+  if (left != 0 && !std::ranges::all_of(queue, &Pending::ordered))
     return;
   bool landed = false;
   while (queue.size() > left) {
@@ -103,30 +107,30 @@ void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left, bool ordered) {
   if (!landed)
     return;
   awaited_ = {};
-  for (const Queue *each : {&vector_, &other_})
-    for (const Pending &pending : *each)
+  for (const Queue &each : queues_)
+    for (const Pending &pending : each)
       for (const Part &part : pending.parts)
         awaited_.insert(part.regs);
 }
 
 /// Kernels may never wait for their stores: those that so many younger operations stand behind are forgotten.
-void WaitChecker::push(Queue &queue, uint64_t lanes) {
-  const auto isForgettable = [](const Pending &p) {
-    return p.parts.empty() && inOrder(p.operation->space, p.operation->space);
-  };
+void WaitChecker::push(Queue &queue, uint64_t lanes, bool ordered) {
+  const auto isForgettable = [](const Pending &p) { return p.parts.empty() && p.ordered; };
   while (queue.size() >= kLongestCount && isForgettable(queue.front()))
     queue.pop_front();
   issued_.lanes = lanes;
+  issued_.ordered = ordered;
   for (const Part &part : issued_.parts)
     awaited_.insert(part.regs);
   queue.push_back(issued_);
 }
 
 bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const RegisterUse &use, uint64_t lanes) const {
-  for (const Queue *queue : {&vector_, &other_})
-    for (const Pending &pending : *queue) {
+  for (const Queue &queue : queues_)
+    for (const Pending &pending : queue) {
       Reg reg;
-      if (!touches(pending, use.regs, lanes, reg) || (!use.read && inOrder(pending.operation->space, o.space)))
+      if (!touches(pending, use.regs, lanes, reg) ||
+          (!use.read && writeInOrder(pending.operation->space, o.space, w.device->target())))
         continue;
       w.earlyAccess(inst,
                     fmt::format("{} is {} before a wait covers the operation that loads it\n"
@@ -138,22 +142,25 @@ bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const Regi
 }
 
 bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
-  const bool counted = o.space != MemorySpace::None || o.message;
-  if (!counted && idle())
+  if (!o.counters && idle())
     return true;
   const uint64_t lanes = o.crossLane ? w.allLanes() : w.exec();
+  const uint32_t bits = o.memory ? loadedBits(inst, o) : ~0u;
   saved_.clear();
-  for (const RegisterUse &use : placed(w, inst, o, placed_)) {
+  for (RegisterUse use : placed(w, inst, o, placed_)) {
     if (use.regs.first == Reg::Scc)
       continue;
+    // What stays of a result is not read: it comes together in the register.
+    if (bits != ~0u && use.regs == o.memory->result && use.regs != o.memory->vaddr)
+      use.read = false;
     if (awaited_.containsAny(use.regs) && !check(w, inst, o, use, lanes))
       return false;
-    if (use.write && o.space != MemorySpace::None)
+    if (use.write && o.counters)
       saved_.push_back(save(w, use.regs));
   }
-  if (!counted)
+  if (!o.counters)
     return true;
-  issued_ = {&o, w.pc(inst), w.exec(), {}};
+  issued_ = {&o, w.pc(inst), w.exec(), false, {}};
   ldsLanes_ = 0;
   if (o.space == MemorySpace::Flat) {
     const Addresses addresses = addressesOf(w, o);
@@ -165,24 +172,34 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
 
 void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
   if (o.waits) {
-    const auto simm = static_cast<uint32_t>(inst->imm);
-    const auto is = [](MemorySpace space) { return [space](const Pending &p) { return p.operation->space == space; }; };
-    landUntil(w, vector_, (simm & 0xf) | (simm >> 14 & 3) << 4, std::ranges::none_of(vector_, is(MemorySpace::Flat)));
-    landUntil(w, other_, simm >> 8 & 0xf, std::ranges::all_of(other_, is(MemorySpace::Lds)));
+    const uint32_t addend = o.limits.addend == Reg::Null ? 0 : w.s[number(o.limits.addend)] & kLongestCount;
+    for (unsigned n = 0; n < kCounters; ++n)
+      if (o.limits.most[n] != WaitLimits::kAny)
+        landUntil(w, queues_[n], o.limits.most[n] + addend);
     return;
   }
-  if (!countsVector(o) && !countsOther(o))
+  if (!o.counters)
     return;
   for (const Part &old : saved_) {
     issued_.parts.push_back(save(w, old.regs));
+    if (o.memory && old.regs == o.memory->result)
+      issued_.parts.back().bits = loadedBits(inst, o);
     load(w, old, ~0ull);
   }
   saved_.clear();
   const uint64_t active = issued_.lanes;
-  if (countsVector(o))
-    push(vector_, active & ~ldsLanes_);
-  if (countsOther(o))
-    push(other_, o.space == MemorySpace::Flat ? active & ldsLanes_ : active);
+  const bool ordered = inOrder(o.space, w.device->target());
+  for (unsigned n = 0; n < kCounters; ++n) {
+    const auto counter = static_cast<Counter>(n);
+    if (!contains(o.counters, counter))
+      continue;
+    const bool vector = counter == Counter::Vector || counter == Counter::Store;
+    push(queues_[n],
+         o.space != MemorySpace::Flat ? active
+         : vector                     ? active & ~ldsLanes_
+                                      : active & ldsLanes_,
+         ordered);
+  }
 }
 
 } // namespace luthier::vgpu

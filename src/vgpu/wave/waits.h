@@ -1,20 +1,25 @@
 // Strict mode: results of memory operations land only when a wait covers them.
 //
 // The interpreter executes memory operations at once, so a missing s_waitcnt goes unnoticed. With a checker, a load's
-// results are taken back out of the registers and kept with the operation until an s_waitcnt says that it is done;
-// an instruction that touches such a register before is stopped. Rules (manual, 4.4; the same that compilers follow):
+// results are taken back out of the registers and kept with the operation until a wait says that it is done; an
+// instruction that touches such a register before is stopped. Rules (the manuals' "Data Dependency Resolution"; the
+// same that compilers follow), for the counters of counters.h:
 //
-//   VM_CNT    vector memory, loads and stores alike, in order. With a FLAT operation in flight, only 0 says anything.
-//   LGKM_CNT  LDS in order; scalar memory, GDS, messages and FLAT in any order: with one of them in flight, only 0
-//   does. FLAT      counts in both. Lanes that address LDS are covered by LGKM_CNT, all others by VM_CNT.
+//   vector memory  in order, loads and stores together up to gfx9, each on its own from gfx10 on
+//   LDS            in order
+//   scalar memory, GDS, messages: in any order. With one of them in flight, only a wait for 0 says anything.
+//   FLAT           counts as vector memory and as LDS. Lanes that address LDS are covered by the counter of LDS, all
+//                  others by that of vector memory. Up to gfx9 it is in no order with either: with one in flight, only
+//                  0 says anything.
 //
-// Overwriting is touching too, unless the overwriting operation returns in order behind the one in flight. Store data
-// is read when the store issues on this target, so nothing is kept for stores but their place in the queue. Memory
-// itself is not delayed: what is checked is registers.
+// Overwriting is touching too, unless the overwriting operation returns in order behind the one in flight; from gfx12
+// on, only LDS does. Store data is read when the store issues on all targets here, so nothing is kept for stores but
+// their place in the queue. Memory itself is not delayed: what is checked is registers.
 #pragma once
 
 #include "vgpu/wave/operands.h"
 
+#include <array>
 #include <deque>
 
 namespace luthier::vgpu {
@@ -31,25 +36,27 @@ private:
   struct Part {
     RegRange regs;
     std::vector<uint32_t> values; ///< per register all lanes, or the scalar value
+    uint32_t bits = ~0u;          ///< of each register that arrive; the others stay as they then are
   };
   struct Pending {
     const Operands *operation = nullptr;
     uint64_t pc = 0;
     uint64_t lanes = 0;
+    bool ordered = false;    ///< in its queue
     std::vector<Part> parts; ///< empty when nothing returns
   };
-  using Queue = std::deque<Pending>;
+  using Queue = std::deque<Pending>; ///< oldest first
 
   static bool touches(const Pending &pending, RegRange regs, uint64_t lanes, Reg &reg);
   bool check(Wave &w, const Inst *inst, const Operands &operands, const RegisterUse &use, uint64_t lanes) const;
-  void push(Queue &queue, uint64_t lanes);
+  void push(Queue &queue, uint64_t lanes, bool ordered);
   static void land(Wave &w, const Pending &pending);
-  void landUntil(Wave &w, Queue &queue, size_t left, bool ordered);
+  void landUntil(Wave &w, Queue &queue, size_t left);
   static Part save(const Wave &w, RegRange regs);
   static void load(Wave &w, const Part &part, uint64_t lanes);
 
-  Queue vector_, other_; ///< what VM_CNT and LGKM_CNT count, oldest first
-  RegSet awaited_;       ///< their results: most instructions touch none of these, and need no closer look
+  std::array<Queue, kCounters> queues_; ///< by counter
+  RegSet awaited_; ///< their results: most instructions touch none of these, and need no closer look
   std::vector<RegisterUse> placed_;
   std::vector<Part> saved_; ///< old values of the results of the instruction being executed
   Pending issued_;          ///< it, as far as it is known before its execution

@@ -6,6 +6,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/device.h"
+#include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/workgroup.h"
@@ -125,9 +126,9 @@ std::string describe(Wave &w, const Inst *inst) {
   const uint64_t pc = w.pc(inst);
   const unsigned words = inst->words ? inst->words : 1;
   std::string text, bytes;
-  if (w.memory->allows(pc, words * 4, w.deviceMask)) {
+  if (w.memory->mapped(pc, words * 4, w.deviceMask)) {
     const auto *code = reinterpret_cast<const uint8_t *>(pc);
-    text = w.device->code().decoder().text({code, words * 4}, pc);
+    text = w.device->code(w.lanes).decoder().text({code, words * 4}, pc);
     for (unsigned n = 0; n < words; ++n) {
       uint32_t word;
       memcpy(&word, code + 4 * n, 4);
@@ -151,13 +152,12 @@ const Inst *stopWith(Wave &w, const Inst *inst, Fault fault) {
 
 } // namespace
 
-bool Wave::resolve(uint64_t &address, uint64_t size) { return memory->resolve(address, size, deviceMask); }
-
 const Inst *Wave::memoryFault(const Inst *inst, uint64_t address, bool write) {
-  return stopWith(
-      *this, inst,
-      {Fault::Kind::Memory, address, write,
-       fmt::format("invalid {} of address {:#x}\n{}", write ? "write" : "read", address, describe(*this, inst))});
+  const BadAccess access = refusedAccess(inst, address, write);
+  std::string text = device->explain ? device->explain(*this, inst, access)
+                                     : fmt::format("invalid {} of address {:#x}\n{}", write ? "write" : "read", address,
+                                                   describe(*this, inst));
+  return stopWith(*this, inst, {Fault::Kind::Memory, address, write, std::move(text)});
 }
 
 const Inst *Wave::illegal(const Inst *inst, const char *why) {

@@ -2,6 +2,7 @@
 
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
@@ -10,12 +11,28 @@ namespace luthier::vgpu {
 
 namespace {
 
-uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
-
 /// EXEC of a wave whose first work-item is number `first` of `items`.
 uint64_t activeLanes(uint32_t lanes, uint32_t items, uint32_t first) {
   const uint32_t active = std::min(lanes, items - first);
   return active == 64 ? ~0ull : (1ull << active) - 1;
+}
+
+/// What the packet processor fills in of the resource for scratch memory, where waves come in two sizes: INDEX_STRIDE,
+/// which is their size, and ADD_TID_ENABLE.
+uint32_t swizzleOf(const isa::Target &target, uint32_t lanes) {
+  return target.wave32 ? (lanes == 64 ? 3u : 2u) << 21 | 1u << 23 : 0;
+}
+
+/// Rows of vector registers, as far as the wave has lanes; `from` null: zeros.
+void setRows(uint32_t (*to)[kMaxLanes], const uint32_t (*from)[kMaxLanes], uint32_t count, uint32_t lanes) {
+  const auto set = [&](void *row, const void *source, size_t size) {
+    from ? memcpy(row, source, size) : memset(row, 0, size);
+  };
+  if (lanes == kMaxLanes)
+    set(to, from, count * sizeof *to);
+  else
+    for (uint32_t n = 0; n < count; ++n)
+      set(to[n], from ? from[n] : nullptr, kMaxLanes / 2 * sizeof(uint32_t));
 }
 
 } // namespace
@@ -28,7 +45,12 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
 
   state_.vgprCount = std::min<uint32_t>(descriptor.vgprs(target), 512);
   state_.mode = descriptor.mode();
-  state_.lanes = target.waveSize;
+  if (!target.clampAndIeeeModes)
+    state_.mode |= mode::kDx10Clamp | mode::kIeee;
+  state_.lanes = dispatch.lanes();
+  state_.sgprs = target.sgprs;
+  state_.flatScratch = target.flatScratch == isa::FlatScratch::Sgprs ? kFlatScratch : kHardwareFlatScratch;
+  setsFlatScratch_ = target.flatScratch == isa::FlatScratch::Architected;
   state_.stop = Stop::None;
   state_.ip = dispatch.entry();
   state_.chunk = dispatch.entryChunk();
@@ -42,6 +64,19 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
   state_.privateAperture = device.config().privateApertureBase;
   if (launch.privateSegmentSize)
     state_.scratchBytes = launch.scratch->bytesPerWave();
+  state_.check = device.memoryCheck.get();
+  if (state_.check) {
+    // Hardware has no opinion on what is behind the private segment.
+    state_.scratchBytes = uint64_t{launch.privateSegmentSize} * state_.lanes;
+    const auto memory = state_.check->allocations().liveAround(launch.kernarg, 1);
+    if (memory && memory->kind == Allocation::Kind::Kernarg && descriptor.kernargSize) {
+      constexpr uint64_t kAlignment = 16; // up to which compilers load, rather than three dwords alone
+      state_.argumentMemory = memory->begin;
+      state_.argumentMemoryBytes = memory->end - memory->begin;
+      state_.arguments = launch.kernarg;
+      state_.argumentsEnd = launch.kernarg + (descriptor.kernargSize + kAlignment - 1) / kAlignment * kAlignment;
+    }
+  }
   setUserRegisters(descriptor, launch, target);
 
   vgprs_ = std::min<uint32_t>(state_.vgprCount, target.vgprs);
@@ -64,11 +99,13 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
     push(static_cast<uint32_t>(value >> 32));
   };
   if (descriptor.privateSegmentBuffer()) {
-    if (launch.scratch)
-      for (uint32_t word : launch.scratch->resource())
+    if (launch.scratch) {
+      const auto [base, size, range, format] = launch.scratch->resource();
+      for (const uint32_t word : {base, size, range, format | swizzleOf(target, state_.lanes)})
         push(word);
-    else
+    } else {
       next += 4;
+    }
   }
   if (descriptor.dispatchPtr())
     push64(launch.packet);
@@ -82,16 +119,21 @@ void WaveStart::setUserRegisters(const KernelDescriptor &descriptor, const Launc
     push64(launch.scratch ? launch.scratch->base() : 0);
   if (descriptor.privateSegmentSizeSgpr())
     push(launch.privateSegmentSize);
+  if (const uint32_t preloaded = descriptor.preloaded(target)) {
+    const GuestCopy guest;
+    memcpy(&state_.s[next], reinterpret_cast<const uint32_t *>(launch.kernarg) + descriptor.preloadOffset(),
+           preloaded * sizeof(uint32_t));
+    next = static_cast<uint8_t>(next + preloaded);
+  }
   givenSgprs_ = (1ull << next) - 1;
-  const uint8_t firstSystem = next = static_cast<uint8_t>(descriptor.userSgprs());
-  for (unsigned d = 0; d < 3; ++d)
-    if (descriptor.workgroupId(d))
-      groupIdAt_[d] = next++;
-  if (descriptor.workgroupInfo())
-    groupInfoAt_ = next++;
-  if (descriptor.usesScratch() && !KernelDescriptor::architectedFlatScratch(target))
-    scratchOffsetAt_ = next++;
-  givenSgprs_ |= (1ull << next) - (1ull << firstSystem);
+  const object::InitialSgprs sgprs = descriptor.initialSgprs(target);
+  const auto place = [&](object::InitialSgpr what) { return sgprs[what] ? sgprs[what].first : kNone; };
+  groupIdAt_ = {place(object::InitialSgpr::WorkgroupIdX), place(object::InitialSgpr::WorkgroupIdY),
+                place(object::InitialSgpr::WorkgroupIdZ)};
+  groupInfoAt_ = place(object::InitialSgpr::WorkgroupInfo);
+  scratchOffsetAt_ = place(object::InitialSgpr::PrivateSegmentWaveOffset);
+  givenSgprs_ |= (1ull << sgprs.total) - (1ull << sgprs.user);
+  idsInTtmps_ = target.workgroupIdsInTtmps;
 }
 
 /// The wave's lanes are work-items index * lanes, index * lanes + 1, ... of the workgroup; those behind its end are 0.
@@ -128,10 +170,17 @@ void WaveStart::setPlace(Wave &w, const Place &place) const {
   w.counts = place.counts;
   if (state_.scratchBytes)
     w.scratchBase = w.group->dispatch().launch().scratch->base() + place.scratchOffset;
+  if (setsFlatScratch_)
+    w.setScalar64(w.flatScratch, w.scratchBase);
   w.setExec(activeLanes(w.lanes, product(place.groupSize), place.index * w.lanes));
   for (unsigned d = 0; d < 3; ++d)
     if (groupIdAt_[d] != kNone)
       w.s[groupIdAt_[d]] = place.groupId[d];
+  if (idsInTtmps_) {
+    w.s[kTtmp + 9] = place.groupId[0];
+    w.s[kTtmp + 7] = (place.groupId[1] & 0xffff) | place.groupId[2] << 16;
+    w.s[kTtmp + 8] = place.index << 25;
+  }
   if (groupInfoAt_ != kNone)
     w.s[groupInfoAt_] = place.groupWaves | (place.index == 0 ? 0x80000000u : 0);
   if (scratchOffsetAt_ != kNone)
@@ -147,10 +196,10 @@ void WaveStart::setVectors(Wave &w, const std::array<uint32_t, 3> &groupSize, st
   else
     fillItemIds(own, groupSize, w.index);
   if (except.empty()) [[likely]] {
-    memcpy(w.v, ids, given * sizeof w.v[0]);
-    memset(w.v[given], 0, (vgprs_ - given) * sizeof w.v[0]);
+    setRows(w.v, ids->lanes, given, w.lanes);
+    setRows(w.v + given, nullptr, vgprs_ - given, w.lanes);
     if (accVgprs_)
-      memset(w.v[kAccBase], 0, accVgprs_ * sizeof w.v[0]);
+      setRows(w.v + kAccBase, nullptr, accVgprs_, w.lanes);
     return;
   }
   const auto kept = [&](uint32_t reg) { return std::ranges::binary_search(except, reg); };

@@ -20,6 +20,9 @@ namespace luthier::vgpu {
 class Dispatch;
 struct Launch;
 
+/// Work-items of a workgroup.
+inline uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
+
 class WaveStart {
 public:
   WaveStart() = default;
@@ -49,8 +52,10 @@ public:
   /// Vector registers other than those in `except`, which is sorted.
   void setVectors(Wave &wave, const std::array<uint32_t, 3> &groupSize, std::span<const uint16_t> except = {}) const;
 
-  /// Whether waves are given a value in this SGPR.
-  bool givesSgpr(unsigned reg) const { return reg < 64 && givenSgprs_ >> reg & 1; }
+  /// Whether waves are given a value in this SGPR, or TTMP.
+  bool givesSgpr(unsigned reg) const {
+    return (reg < 64 && givenSgprs_ >> reg & 1) || (idsInTtmps_ && reg >= kTtmp + 7 && reg <= kTtmp + 9);
+  }
 
   /// Work-item ids of a wave of a workgroup of full size, as they go to the first vector registers, and to how many.
   const uint32_t *itemIds(uint32_t wave) const { return itemIds_[wave].lanes[0]; }
@@ -76,6 +81,8 @@ private:
   uint32_t itemIdRegisters_ = 1;
   uint32_t wantedIds_ = 0; ///< 0: x, 1: x and y, 2: all
   bool packedIds_ = false;
+  bool idsInTtmps_ = false; ///< workgroup ids
+  bool setsFlatScratch_ = false;
   uint32_t vgprs_ = 0, accVgprs_ = 0; ///< to clear
   std::array<uint32_t, 3> fullSize_{};
   std::vector<ItemIds> itemIds_; ///< by wave of a workgroup of full size

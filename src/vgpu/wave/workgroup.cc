@@ -19,16 +19,22 @@ namespace {
 /// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
 constexpr uint64_t kQuantum = 4096;
 
+constexpr size_t kPage = AddressSpace::kPageSize;
+
+/// How much further into its first page each wave record begins than the one before. At the same place in all of them,
+/// the waves of a workgroup would compete for a few sets of the host's first-level cache: a set is chosen by the
+/// address within a page, and has room for eight lines. An odd number of half rows, so that waves of 32 lanes, which
+/// use the first half of each row, use all sets between them.
+constexpr size_t kStep = 5 * (kMaxLanes / 2) * sizeof(uint32_t);
+
 /// The most workgroups that a worker takes at once: enough for the host to see long runs of addresses.
 constexpr uint64_t kMostTaken = 256;
-
-uint32_t product(const std::array<uint32_t, 3> &size) { return size[0] * size[1] * size[2]; }
 
 } // namespace
 
 WavePool::~WavePool() {
   for (Wave *wave : free_)
-    free(wave);
+    free(reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(wave) & ~uintptr_t{kPage - 1}));
 }
 
 Wave *WavePool::take() {
@@ -38,12 +44,12 @@ Wave *WavePool::take() {
     return wave;
   }
   // Not `new Wave()`: clearing 128 KiB of registers that the kernel does not have would cost more than small kernels
-  // do. On a page of its own: speed depends on where the allocator puts it (docs/performance.md).
-  constexpr size_t kPage = AddressSpace::kPageSize;
-  void *memory = aligned_alloc(kPage, (sizeof(Wave) + kPage - 1) / kPage * kPage);
+  // do. On pages of its own: speed depends on where the allocator puts it (docs/performance.md).
+  const size_t offset = made_++ * kStep % kPage;
+  auto *memory = static_cast<std::byte *>(aligned_alloc(kPage, (offset + sizeof(Wave) + kPage - 1) / kPage * kPage));
   if (!memory)
     abort();
-  Wave *wave = static_cast<Wave *>(memory);
+  Wave *wave = reinterpret_cast<Wave *>(memory + offset);
   wave->clearCaches();
   return wave;
 }
@@ -90,7 +96,7 @@ std::unique_ptr<Workgroup> Workgroup::startNext(Dispatch &dispatch, WavePool &po
 std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, WavePool &pool, OpcodeCount *counts,
                                            std::vector<uint32_t> slots) {
   const Launch &launch = dispatch.launch();
-  const uint32_t lanes = dispatch.device().target().waveSize;
+  const uint32_t lanes = dispatch.lanes();
   auto group = std::unique_ptr<Workgroup>(new Workgroup(dispatch, index, pool));
   group->scratchSlots_ = std::move(slots);
   group->lds_ = std::move(pool.lds_);
@@ -159,7 +165,33 @@ void Workgroup::releaseBarrier() {
       wave->stop = Stop::None;
 }
 
+bool Workgroup::signalBarrier(Wave &wave) {
+  const bool first = std::ranges::none_of(waves_, &Wave::barrierSignalled);
+  wave.barrierSignalled = true;
+  completeBarrier();
+  return first;
+}
+
+/// If all waves that have not ended have signalled.
+void Workgroup::completeBarrier() {
+  const auto arrived = [](const Wave *wave) { return wave->stop == Stop::End || wave->barrierSignalled; };
+  if (!std::ranges::all_of(waves_, arrived) || std::ranges::none_of(waves_, &Wave::barrierSignalled))
+    return;
+  for (Wave *wave : waves_) {
+    wave->barrierSignalled = false;
+    wave->barrierComplete = true;
+  }
+  releaseBarrier();
+}
+
+/// Signals in [22:16], members in [10:4], valid in [0].
+uint32_t Workgroup::barrierState() const {
+  const auto signals = static_cast<uint32_t>(std::ranges::count_if(waves_, &Wave::barrierSignalled));
+  return signals << 16 | running_ << 4 | 1;
+}
+
 void Workgroup::ended(const Wave &wave, HostFpMode &fp) {
+  completeBarrier();
   if (const auto &report = dispatch_.launch().onWaveEnd) {
     fp.setOwn();
     report(*this, wave);

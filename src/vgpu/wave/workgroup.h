@@ -22,6 +22,7 @@ public:
 private:
   friend class Workgroup;
   std::vector<Wave *> free_;
+  size_t made_ = 0; ///< records
   // Capacity that the last workgroup left to the next.
   std::vector<uint8_t> lds_;
   std::vector<Wave *> waves_;
@@ -68,6 +69,10 @@ public:
   /// where it does: None when its next instruction can be executed.
   Stop step(uint32_t wave);
 
+  /// Split barriers. The last wave to signal completes the barrier for all, and so does one that ends.
+  bool signalBarrier(Wave &wave);
+  uint32_t barrierState() const;
+
   void fault(Fault fault) { dispatch_.abort(std::move(fault)); }
   std::string kernelName() const;
   /// "(x, y, z)", for messages.
@@ -84,6 +89,7 @@ private:
   static std::unique_ptr<Workgroup> make(Dispatch &dispatch, uint64_t index, WavePool &pool, OpcodeCount *counts,
                                          std::vector<uint32_t> slots = {});
   void releaseBarrier();
+  void completeBarrier();
   void ended(const Wave &wave, HostFpMode &fp);
   void observe(uint32_t wavesPerGroup);
 

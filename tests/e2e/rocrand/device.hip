@@ -87,6 +87,17 @@ __global__ void drawMtgp32(rocrand_state_mtgp32 *states, rocrand_discrete_distri
 
 enum class Kind { Plain, Mrg, Mtgp32, Sobol32, Sobol64 };
 
+// rocRAND 4 (ROCm 7) takes discrete values of MTGP32 from the alias table, except where double arithmetic is slow.
+bool mtgp32UsesAlias() {
+  static const bool uses = [] {
+    hipDeviceProp_t properties;
+    HIP_CHECK(hipGetDeviceProperties(&properties, 0));
+    const std::string family = std::string(properties.gcnArchName).substr(0, 5);
+    return ROCRAND_VERSION >= 400000 && family != "gfx10" && family != "gfx11";
+  }();
+  return uses;
+}
+
 // The same functions on the CPU, over a thread's raw numbers.
 class Reference {
 public:
@@ -155,7 +166,8 @@ public:
   }
   uint32_t discrete(const Discrete &tables) {
     const double x = double(bits()) * (kind_ == Kind::Sobol64 ? 0x1p-64 : 0x1p-32);
-    return inverts() ? tables.byCumulation(x) : tables.byAlias(x);
+    const bool cumulates = inverts() && (kind_ != Kind::Mtgp32 || !mtgp32UsesAlias());
+    return cumulates ? tables.byCumulation(x) : tables.byAlias(x);
   }
   uint32_t poisson(double lambda) {
     if (lambda > (inverts() ? 1000 : 4000))

@@ -13,7 +13,7 @@ import struct
 import sys
 
 MAGIC = b"__CLANG_OFFLOAD_BUNDLE__"
-TARGET = "gfx90a:xnack-"
+TARGETS = ("gfx90a:xnack-", "--gfx90a") # the latter: whatever XNACK is
 
 
 def code_objects(library):
@@ -34,7 +34,7 @@ def main():
         library = file.read()
     # A kernel's descriptor is a symbol that ends with .kd.
     kernels = {
-        name.decode() for target, code in code_objects(library) if target.endswith(TARGET) for name in re.findall(rb"\0([\w.$]+)\.kd(?=\0)", code)
+        name.decode() for target, code in code_objects(library) if target.endswith(TARGETS) for name in re.findall(rb"\0([\w.$]+)\.kd(?=\0)", code)
     }
     executed, opcodes = set(), set()
     for path in sys.argv[2:]:
@@ -44,7 +44,7 @@ def main():
                     executed.add(dispatch["kernel"])
                     opcodes.update(dispatch["opcodes"])
     missing = sorted(kernels - executed)
-    print(f"{len(kernels)} kernels for {TARGET}, {len(kernels) - len(missing)} executed, {len(opcodes)} different opcodes")
+    print(f"{len(kernels)} kernels for gfx90a, {len(kernels) - len(missing)} executed, {len(opcodes)} different opcodes")
     for name in missing:
         print("not executed:", name)
     sys.exit(1 if missing or not kernels else 0)

@@ -5,6 +5,7 @@
 __global__ void __launch_bounds__(256) meet(uint32_t *data, uint32_t *arrived, uint32_t groups) {
   data[blockIdx.x * blockDim.x + threadIdx.x] += groups;
   asm volatile(".set n, 0\n .rept 128\n v_mov_b32 v[n], 0\n .set n, n + 1\n .endr" ::: "v127");
+  asm volatile(".set n, 0\n .rept 20\n s_mov_b32 s[n], s[n]\n .set n, n + 1\n .endr"); // used, and left as they are
   asm volatile(".set n, 20\n .rept 82\n s_mov_b32 s[n], 0\n .set n, n + 1\n .endr" ::: "s101");
   if (threadIdx.x == 0 && groups) {
     atomicAdd(arrived, 1);

@@ -60,7 +60,7 @@ private:
     if (ask_ == "register")
       site.before(first).call(hooks::look, luthier::arg::reg(luthier::vgpr(250)));
     if (ask_ == "address")
-      site.before(last).call(hooks::look, luthier::arg::address());
+      site.before(last).call(hooks::look, luthier::Arg(luthier::arg::address()));
     if (ask_ == "edge")
       site.edge(kernel.blocks().back(), kernel.blocks().front()).call(hooks::count, 1u);
   }

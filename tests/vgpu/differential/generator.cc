@@ -11,7 +11,7 @@ namespace {
 
 class Generator {
 public:
-  explicit Generator(uint64_t seed) : random_(seed) {
+  Generator(uint64_t seed, const Machine &machine) : machine_(machine), random_(seed) {
     program_.seed = seed;
     for (uint32_t n = 0; n < operations().size(); ++n)
       byResult_[operations()[n].signature[0]].push_back(n);
@@ -215,7 +215,7 @@ private:
     s.kind = Stmt::Cross;
     s.variable = variable(U32);
     char text[80];
-    const uint32_t inLastWave = program_.threads % 64 ? program_.threads % 64 : 64;
+    const uint32_t inLastWave = program_.threads % machine_.lanes ? program_.threads % machine_.lanes : machine_.lanes;
     switch (random_.below(level == 0 ? 7 : 6)) {
     case 0:
       s.text = "bperm";
@@ -251,9 +251,15 @@ private:
         break;
       case 2:
         control = kControls[random_.below(std::size(kControls))];
+        if (!machine_.waveShifts() && control != 0x140)
+          control = 0x141;
         break;
       default:
         control = 0x150 + random_.below(16);
+        if (!machine_.rowShare())
+          control &= 0xff;
+        else if (machine_.rowXmask() && random_.chance(50))
+          control += 0x10;
       }
       const bool all = random_.chance(60);
       snprintf(text, sizeof text, "%#x, %#x, %#x, %s", control, all ? 15 : random_.below(16),
@@ -275,6 +281,7 @@ private:
     }
   }
 
+  const Machine machine_;
   Random random_;
   Program program_;
   std::map<char, std::vector<uint32_t>> byResult_;
@@ -284,6 +291,6 @@ private:
 
 } // namespace
 
-Program generate(uint64_t seed) { return Generator(seed).make(); }
+Program generate(uint64_t seed, const Machine &machine) { return Generator(seed, machine).make(); }
 
 } // namespace luthier::vgpu::differential

@@ -32,6 +32,8 @@ FN f16 sqrt16(f16 x) { return (f16)std::sqrt((f32)x); }
 FN f16 fmin0(f16 a, f16 b) { return (f16)(std::fmin((f32)a, (f32)b) + 0.0f); }
 FN f16 fmax0(f16 a, f16 b) { return (f16)(std::fmax((f32)a, (f32)b) + 0.0f); }
 FN f16 floor16(f16 x) { return (f16)std::floor((f32)x); }
+FN f16 div16(f16 a, f16 b) { return (f16)((f32)a / (f32)b); }
+template <class T> FN T minus(T a, T b) { return (T)(a - b); }
 FN f16 rint16(f16 x) { return (f16)std::rint((f32)x); }
 FN f32 ldexp32(f32 x, i32 n) { return std::ldexp(x, n); }
 FN f64 ldexp64(f64 x, i32 n) { return std::ldexp(x, n); }
@@ -122,7 +124,7 @@ FN i32 sdot4(u32 a, u32 b, u32 c) {
 }
 
 #define TID t
-#define LANE (t & 63)
+#define LANE (t & (WAVE - 1))
 #define WG wg
 #define V(n) l[t].v##n
 #define P32(i) l[t].p32[(i) & 15]
@@ -158,37 +160,40 @@ FN void casMax(u8 *p, u32 value) { apply_max(*(u32 *)p, value); }
 
 // Exchanges: `x` and `index` have the values of all lanes of the workgroup, `m` says which are active
 // (256 of them, whatever the workgroup's size).
-template <class M> FN bool activeLane(const M &m, u32 t, u32 lane) { return m[(t & ~63u) + lane]; }
+#define FIRST (t & ~(WAVE - 1u)) // lane of the wave
+template <class M> FN bool activeLane(const M &m, u32 t, u32 lane) { return m[FIRST + lane]; }
+// The lane that a permutation through LDS leads to: on gfx10 and gfx11, one of the same half of the wave.
+FN u32 lanesMet(u32 t, u32 index) { return HALVES ? (t & (WAVE - 1) & 32) | (index & 31) : index & (WAVE - 1); }
 template <class M> FN u32 hostBperm(const M &m, u32 t, const u32 *x, const u32 *index) {
-  const u32 from = index[t] & 63;
-  return activeLane(m, t, from) ? x[(t & ~63u) + from] : 0;
+  const u32 from = lanesMet(t, index[t]);
+  return activeLane(m, t, from) ? x[FIRST + from] : 0;
 }
 template <class M> FN u32 hostPerm(const M &m, u32 t, const u32 *x, const u32 *index) {
   u32 r = 0;
-  for (u32 n = 0; n < 64; ++n)
-    if (activeLane(m, t, n) && (index[(t & ~63u) + n] & 63) == (t & 63))
-      r = x[(t & ~63u) + n];
+  for (u32 n = 0; n < WAVE; ++n)
+    if (activeLane(m, t, n) && lanesMet(FIRST + n, index[FIRST + n]) == (t & (WAVE - 1)))
+      r = x[FIRST + n];
   return r;
 }
 template <class M> FN u32 hostFirst(const M &m, u32 t, const u32 *x) {
-  for (u32 n = 0; n < 64; ++n)
+  for (u32 n = 0; n < WAVE; ++n)
     if (activeLane(m, t, n))
-      return x[(t & ~63u) + n];
+      return x[FIRST + n];
   return 0;
 }
-template <class M> FN u32 hostReadlane(const M &, u32 t, const u32 *x, u32 n) { return x[(t & ~63u) + n]; }
+template <class M> FN u32 hostReadlane(const M &, u32 t, const u32 *x, u32 n) { return x[FIRST + n]; }
 template <class M> FN u32 hostSwizzle(const M &m, u32 t, const u32 *x, u32 pattern) {
-  const u32 lane = t & 63;
+  const u32 lane = t & (WAVE - 1);
   u32 from;
   if (pattern & 0x8000)
     from = (lane & ~3u) | (pattern >> 2 * (lane & 3) & 3);
   else
     from = (lane & 32) | ((((lane & 31) & (pattern & 31)) | (pattern >> 5 & 31)) ^ (pattern >> 10 & 31));
-  return activeLane(m, t, from) ? x[(t & ~63u) + from] : 0;
+  return activeLane(m, t, from) ? x[FIRST + from] : 0;
 }
 template <class M>
 FN u32 hostDpp(const M &m, u32 t, const u32 *old, const u32 *x, u32 ctrl, u32 rows, u32 banks, bool bound) {
-  const i32 lane = t & 63, row = lane & ~15, n = ctrl & 15;
+  const i32 lane = t & (WAVE - 1), row = lane & ~15, n = ctrl & 15;
   if (!(rows >> (lane >> 4) & 1) || !(banks >> (lane >> 2 & 3) & 1))
     return old[t];
   i32 from = -1;
@@ -201,13 +206,13 @@ FN u32 hostDpp(const M &m, u32 t, const u32 *old, const u32 *x, u32 ctrl, u32 ro
   else if (ctrl < 0x130)
     from = row | ((lane - n) & 15);
   else if (ctrl == 0x130)
-    from = lane < 63 ? lane + 1 : -1;
+    from = lane < WAVE - 1 ? lane + 1 : -1;
   else if (ctrl == 0x134)
-    from = (lane + 1) & 63;
+    from = (lane + 1) & (WAVE - 1);
   else if (ctrl == 0x138)
     from = lane - 1;
   else if (ctrl == 0x13c)
-    from = (lane - 1) & 63;
+    from = (lane - 1) & (WAVE - 1);
   else if (ctrl == 0x140)
     from = row | (15 - (lane & 15));
   else if (ctrl == 0x141)
@@ -216,16 +221,18 @@ FN u32 hostDpp(const M &m, u32 t, const u32 *old, const u32 *x, u32 ctrl, u32 ro
     from = row - 1;
   else if (ctrl == 0x143)
     from = lane >= 32 ? 31 : -1;
-  else
+  else if (ctrl < 0x160)
     from = row | n;
+  else
+    from = lane ^ n;
   if (from < 0 || !activeLane(m, t, (u32)from))
     return bound ? 0 : old[t];
-  return x[(t & ~63u) + (u32)from];
+  return x[FIRST + (u32)from];
 }
 template <class M> FN u64 hostBallot(const M &m, u32 t, const u32 *x) {
   u64 r = 0;
-  for (u32 n = 0; n < 64; ++n)
-    if (activeLane(m, t, n) && x[(t & ~63u) + n])
+  for (u32 n = 0; n < WAVE; ++n)
+    if (activeLane(m, t, n) && x[FIRST + n])
       r |= 1ull << n;
   return r;
 }

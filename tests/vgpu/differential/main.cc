@@ -1,5 +1,5 @@
-// Usage: vgpu_differential [--seed S] [--count N] [--jobs J] [--batch B] [--optimise 0|1|2|3] [--folder F] [--opcodes]
-//                          [--plant] [--print SEED]
+// Usage: vgpu_differential [--target gfx90a] [--wave 32|64] [--seed S] [--count N] [--jobs J] [--batch B]
+//                          [--optimise 0|1|2|3] [--folder F] [--opcodes] [--plant] [--print SEED]
 //
 // Random kernels on the virtual GPU and on the CPU, which must give the same results to the bit. Kernel n of a run has
 // seed S + n, so a failure is repeated with --seed <its seed> --count 1 --optimise <its level>. Failing kernels are
@@ -27,6 +27,7 @@ struct Options {
   uint32_t count = 2000, jobs = 2, batch = 50;
   std::string optimise, folder;
   bool opcodes = false, plant = false;
+  Machine machine;
 };
 
 /// What the threads of a run share.
@@ -65,8 +66,11 @@ void report(Run &run, Runner &runner, const Program &program, const RunnerOption
   std::ofstream file(path);
   file << "// Shrunk from seed " << program.seed << " at -O" << options.optimise << ". "
        << (again ? again->differences[0] : again.error().message())
-       << "\n// clang++-19 -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc --offload-arch=gfx90a "
-          "-ffp-contract=off"
+       << "\n// clang++-19 -x hip --cuda-device-only --no-gpu-bundle-output -nogpulib -nogpuinc --offload-arch="
+       << run.options.machine.gpu
+       << (run.options.machine.lanes == 64 && !run.options.machine.isGfx9() ? " -mwavefrontsize64" : "")
+       << " -DWAVE=" << run.options.machine.lanes << " -DHALVES=" << run.options.machine.halves()
+       << " -ffp-contract=off"
        << " -fno-strict-aliasing -munsafe-fp-atomics -O" << options.optimise << " -I" DIFFERENTIAL_SOURCES << "\n"
        << printPrelude() << source << "/* the host's side:\n"
        << printHost(less, "k0") << "*/\n";
@@ -81,7 +85,7 @@ void report(Run &run, Runner &runner, const Program &program, const RunnerOption
 }
 
 void work(Run &run, uint32_t worker) {
-  auto runner = Runner::create();
+  auto runner = Runner::create(run.options.machine);
   if (!runner) {
     std::lock_guard lock(run.mutex);
     printf("FAILED: %s\n", runner.error().message().c_str());
@@ -96,7 +100,7 @@ void work(Run &run, uint32_t worker) {
   for (uint32_t batch; (batch = run.nextBatch++) < batches;) {
     std::vector<Program> programs;
     for (uint32_t n = batch * options.batch; n < options.count && programs.size() < options.batch; ++n)
-      programs.push_back(generate(options.seed + n));
+      programs.push_back(generate(options.seed + n, options.machine));
     const RunnerOptions how{.folder = folder, .optimise = levelOf(options, batch), .plant = options.plant};
     auto outcome = (*runner)->run(programs, how, "batch" + std::to_string(batch));
     if (!outcome) {
@@ -123,7 +127,8 @@ int differential(const Options &options) {
   const bool temporary = options.folder.empty();
   if (temporary)
     run.options.folder = mkdtemp(folder) ? folder : "/tmp";
-  printf("seeds %llu to %llu, %u at a time per compilation, %u jobs\n", static_cast<unsigned long long>(options.seed),
+  printf("%s in waves of %u, seeds %llu to %llu, %u at a time per compilation, %u jobs\n", options.machine.gpu.c_str(),
+         options.machine.lanes, static_cast<unsigned long long>(options.seed),
          static_cast<unsigned long long>(options.seed + options.count - 1), options.batch, options.jobs);
   fflush(stdout);
   const auto begin = std::chrono::steady_clock::now();
@@ -177,8 +182,12 @@ int main(int argc, char **argv) {
       options.optimise = value;
     else if (name == "--folder")
       options.folder = value;
+    else if (name == "--target")
+      options.machine.gpu = value;
+    else if (name == "--wave")
+      options.machine.lanes = static_cast<uint32_t>(atoi(value));
     else if (name == "--print") {
-      const Program program = generate(strtoull(value, nullptr, 0));
+      const Program program = generate(strtoull(value, nullptr, 0), options.machine);
       printf("%s%s\n/*\n%s*/\n", printPrelude().c_str(), printDevice(program, "k0").c_str(),
              printHost(program, "k0").c_str());
       return 0;

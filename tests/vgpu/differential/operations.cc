@@ -117,7 +117,7 @@ std::span<const Operation> operations() {
       {"l:ll", "__builtin_elementwise_min($0, $1)"}, {"j:jj", "__builtin_elementwise_max($0, $1)"}, {"l:lu", "__builtin_rotateleft64($0, $1)"},
       {"l:d", "bits<u64>(canon($0))"}, {"l:ll", "__builtin_elementwise_add_sat($0, $1)"}, {"l:F", "bits<u64>(canon($0))"},
       // float
-      {"f:ff", "($0 + $1)"}, {"f:ff", "($0 - $1)"}, {"f:ff", "($0 * $1)"}, {"f:fff", "__builtin_fmaf($0, $1, $2)"}, {"f:fff", "__builtin_fmaf(-$0, $1, $2)"},
+      {"f:ff", "($0 + $1)"}, {"f:ff", "minus($0, $1)"}, {"f:ff", "($0 * $1)"}, {"f:fff", "__builtin_fmaf($0, $1, $2)"}, {"f:fff", "__builtin_fmaf(-$0, $1, $2)"},
       {"f:fff", "($0 * $1 + $2)"}, {"f:ff", "($0 / $1)"}, {"f:f", "__builtin_sqrtf($0)"}, {"f:f", "-$0"}, {"f:f", "__builtin_fabsf($0)"},
       {"f:ff", "($0 - __builtin_fabsf($1))"}, {"f:ff", "__builtin_copysignf($0, canon($1))"}, {"f:ff", "fmin0($0, $1)"}, {"f:ff", "fmax0($0, $1)"},
       {"f:fff", "fmin0(__builtin_fminf($0, $1), $2)"}, {"f:fff", "fmax0(fmin0($0, $1), $2)"}, {"f:f", "saturate($0)"}, {"f:f", "__builtin_floorf($0)"},
@@ -130,14 +130,14 @@ std::span<const Operation> operations() {
       {"F:FF", "($0 + $1)"}, {"F:FF", "($0 * $1)"}, {"F:FF", "($0 - $1)"}, {"F:FFF", "__builtin_elementwise_fma($0, $1, $2)"}, {"F:F", "$0.yx"}, {"F:F", "-$0"},
       {"F:ff", "(f32x2){$0, $1}"}, {"F:FF", "(f32x2){$0.y, $1.x}"}, {"F:FFF", "__builtin_elementwise_fma($0.yx, $1, -$2)"},
       // double
-      {"d:dd", "($0 + $1)"}, {"d:dd", "($0 - $1)"}, {"d:dd", "($0 * $1)"}, {"d:ddd", "__builtin_fma($0, $1, $2)"}, {"d:dd", "($0 / $1)"}, {"d:d", "__builtin_sqrt($0)"},
+      {"d:dd", "($0 + $1)"}, {"d:dd", "minus($0, $1)"}, {"d:dd", "($0 * $1)"}, {"d:ddd", "__builtin_fma($0, $1, $2)"}, {"d:dd", "($0 / $1)"}, {"d:d", "__builtin_sqrt($0)"},
       {"d:d", "-$0"}, {"d:d", "__builtin_fabs($0)"}, {"d:dd", "__builtin_copysign($0, canon($1))"}, {"d:dd", "fmin0($0, $1)"}, {"d:dd", "fmax0($0, $1)"},
       {"d:d", "saturate($0)"}, {"d:d", "__builtin_floor($0)"}, {"d:d", "__builtin_ceil($0)"}, {"d:d", "__builtin_trunc($0)"}, {"d:d", "__builtin_rint($0)"},
       {"d:di", "ldexp64($0, small($1, 2200))"}, {"d:d", "fract64($0)"}, {"d:d", "mant64($0)"}, {"i:d", "exp64($0)"}, {"d:bdd", "($0 ? $1 : $2)"},
       {"d:i", "(f64)$0"}, {"d:u", "(f64)$0"}, {"d:l", "(f64)$0"}, {"d:j", "(f64)$0"}, {"d:f", "(f64)$0"}, {"d:e", "(f64)$0"}, {"d:l", "canon(bits<f64>($0))"},
       {"i:d", "toI32($0)"}, {"u:d", "toU32($0)"}, {"j:d", "toI64($0)"}, {"l:d", "toU64($0)"},
       // half
-      {"e:ee", "(f16)($0 + $1)"}, {"e:ee", "(f16)($0 - $1)"}, {"e:ee", "(f16)($0 * $1)"}, {"e:ee", "(f16)($0 / $1)"}, {"e:eee", "fma16($0, $1, $2)"}, {"e:e", "sqrt16($0)"}, {"e:e", "(f16)-$0"},
+      {"e:ee", "(f16)($0 + $1)"}, {"e:ee", "minus($0, $1)"}, {"e:ee", "(f16)($0 * $1)"}, {"e:ee", "div16($0, $1)"}, {"e:eee", "fma16($0, $1, $2)"}, {"e:e", "sqrt16($0)"}, {"e:e", "(f16)-$0"},
       {"e:ee", "fmin0($0, $1)"}, {"e:ee", "fmax0($0, $1)"}, {"e:e", "floor16($0)"}, {"e:e", "rint16($0)"}, {"e:bee", "($0 ? $1 : $2)"}, {"e:f", "(f16)$0"},
       {"e:d", "(f16)$0"}, {"e:i", "(f16)(i32)(i16)$0"}, {"e:s", "(f16)$0"}, {"e:s", "canon(bits<f16>($0))"}, {"i:e", "toI16($0)"}, {"s:e", "toU16($0)"},
       {"e:E", "$0.x"}, {"e:E", "$0.y"}, {"E:EE", "($0 + $1)"}, {"E:EE", "($0 - $1)"}, {"E:EE", "($0 * $1)"}, {"E:EEE", "fma16x2($0, $1, $2)"},

@@ -2,6 +2,8 @@
 // generator's table whose C is longer than an operator. The device side (__HIP__) maps them to builtins that select
 // particular instructions; the host side says what they mean, in plain C++.
 //
+// WAVE is the number of lanes of a wave, HALVES whether its halves do not meet in permutations through LDS.
+//
 // Everything is defined for all operands: shifts are masked, conversions guarded, NaNs made one NaN before their bits
 // are looked at, and zeros of a minimum or maximum made positive (IEEE leaves their sign open).
 #pragma once
@@ -87,8 +89,9 @@ FN i32 small(i32 n, i32 limit) { return n % limit; }
 #define POPC(x) ((u32)__builtin_popcount(x))
 FN f16 fma16(f16 a, f16 b, f16 c) { return __builtin_fmaf16(a, b, c); }
 FN f16x2 fma16x2(f16x2 a, f16x2 b, f16x2 c) { return __builtin_elementwise_fma(a, b, c); }
-// Clang 19 selects {x, -0.0} as x & 0xffff, which is {x, 0.0}: constants must not be seen.
-FN f16 hidden(f16 x) {
+// Clang 19 selects {x, -0.0} as x & 0xffff, which is {x, 0.0}, and 0.0 - x as -x where an instruction can negate its
+// source, which gives a zero the other sign: constants must not be seen.
+template <class T> FN T hidden(T x) {
   if (__builtin_constant_p(x))
     asm volatile("" : "+v"(x));
   return x;
@@ -98,6 +101,14 @@ FN f16 sqrt16(f16 x) { return __builtin_sqrtf16(x); }
 FN f16 fmin0(f16 a, f16 b) { return __builtin_fminf16(a, b) + (f16)0.0f; }
 FN f16 fmax0(f16 a, f16 b) { return __builtin_fmaxf16(a, b) + (f16)0.0f; }
 FN f16 floor16(f16 x) { return __builtin_floorf16(x); }
+template <class T> FN T minus(T a, T b) { return (T)(hidden(a) - b); }
+// By float, of which LLVM must know nothing: its own division of halves is a product with v_rcp_f32, which is off by
+// one unit where the exact quotient is half way between two numbers.
+FN f16 div16(f16 a, f16 b) {
+  f32 divisor = (f32)b;
+  asm("" : "+v"(divisor));
+  return (f16)((f32)a / divisor);
+}
 FN f16 rint16(f16 x) { return __builtin_rintf16(x); }
 FN f32 ldexp32(f32 x, i32 n) { return __builtin_amdgcn_ldexpf(x, n); }
 FN f64 ldexp64(f64 x, i32 n) { return __builtin_amdgcn_ldexp(x, n); }
@@ -117,9 +128,32 @@ FN i32 exp64(f64 x) { return __builtin_amdgcn_frexp_exp(x); }
 #define sadHiU8(a, b, c) ((u32)__builtin_amdgcn_sad_hi_u8(a, b, c))
 #define sadU16(a, b, c) ((u32)__builtin_amdgcn_sad_u16(a, b, c))
 #define msadU8(a, b, c) ((u32)__builtin_amdgcn_msad_u8(a, b, c))
+#if defined(__gfx900__) || defined(__gfx1010__) // has none
+FN u32 byteOf(u32 x, u32 n) { return x >> 8 * n & 255; }
+FN u32 udot4(u32 a, u32 b, u32 c) {
+  for (u32 n = 0; n < 4; ++n)
+    c += byteOf(a, n) * byteOf(b, n);
+  return c;
+}
+FN u32 udot8(u32 a, u32 b, u32 c) {
+  for (u32 n = 0; n < 32; n += 4)
+    c += (a >> n & 15) * (b >> n & 15);
+  return c;
+}
+FN i32 sdot4(u32 a, u32 b, u32 c) {
+  for (u32 n = 0; n < 4; ++n)
+    c += (u32)((i32)(signed char)byteOf(a, n) * (signed char)byteOf(b, n));
+  return (i32)c;
+}
+#else
 #define udot4(a, b, c) ((u32)__builtin_amdgcn_udot4(a, b, c, false))
 #define udot8(a, b, c) ((u32)__builtin_amdgcn_udot8(a, b, c, false))
+#if defined(__GFX11__) || defined(__GFX12__)
+#define sdot4(a, b, c) ((i32)__builtin_amdgcn_sudot4(true, a, true, b, c, false))
+#else
 #define sdot4(a, b, c) ((i32)__builtin_amdgcn_sdot4(a, b, c, false))
+#endif
+#endif
 FN u32 mbcnt(u64 m, u32 base) {
   return __builtin_amdgcn_mbcnt_hi((u32)(m >> 32), __builtin_amdgcn_mbcnt_lo((u32)m, base));
 }
@@ -174,7 +208,11 @@ FN u32 X_perm(u32 x, u32 index) { return (u32)__builtin_amdgcn_ds_permute((i32)(
 #define X_swizzle(x, n) ((u32)__builtin_amdgcn_ds_swizzle(x, n))
 #define X_dpp(old, x, ctrl, rows, banks, bound) ((u32)__builtin_amdgcn_update_dpp(old, x, ctrl, rows, banks, bound))
 // Clang 19 makes an unordered comparison of a ballot of islessgreater; so it must not see what is asked.
+#if WAVE == 32
+FN u64 X_ballot(u32 x) { return __builtin_amdgcn_ballot_w32(unknown(x) != 0); }
+#else
 FN u64 X_ballot(u32 x) { return __builtin_amdgcn_ballot_w64(unknown(x) != 0); }
+#endif
 #else
 #include "host.h"
 #endif

@@ -30,6 +30,20 @@ private:
   uint64_t state_;
 };
 
+/// What programs are for.
+struct Machine {
+  std::string gpu = "gfx90a";
+  uint32_t lanes = 64; ///< of a wave
+
+  bool isGfx9() const { return gpu.starts_with("gfx9"); }
+  /// DPP: wave_shl and its kin; row_newbcast or row_share; row_xmask.
+  bool waveShifts() const { return isGfx9(); }
+  bool rowShare() const { return !isGfx9() || gpu.starts_with("gfx90a") || gpu.starts_with("gfx94"); }
+  bool rowXmask() const { return !isGfx9(); }
+  /// Permutations through LDS stay within half a wave.
+  bool halves() const { return lanes == 64 && (gpu.starts_with("gfx10") || gpu.starts_with("gfx11")); }
+};
+
 /// Letters of operation signatures: a type of a value.
 enum Type : char {
   Bool = 'b',
@@ -115,7 +129,7 @@ struct Program {
   std::vector<Stmt> body;
 };
 
-Program generate(uint64_t seed);
+Program generate(uint64_t seed, const Machine &machine = {});
 
 /// One kernel's definition for each side.
 std::string printDevice(const Program &program, const std::string &name);

@@ -117,9 +117,10 @@ struct Library {
 
 } // namespace
 
-Result<std::unique_ptr<Runner>> Runner::create() {
+Result<std::unique_ptr<Runner>> Runner::create(const Machine &machine) {
   auto runner = std::make_unique<Runner>();
-  runner->gpu_ = LUTHIER_TRY(VirtualGpu::create({.threads = 1}));
+  runner->machine_ = machine;
+  runner->gpu_ = LUTHIER_TRY(VirtualGpu::create({.target = machine.gpu, .threads = 1}));
   runner->in_ = LUTHIER_TRY(runner->gpu_->allocate<uint8_t>(kInputBytes));
   runner->out_ = LUTHIER_TRY(runner->gpu_->allocate<uint8_t>(kOutBytes));
   runner->atom_ = LUTHIER_TRY(runner->gpu_->allocate<uint8_t>(kAtomBytes));
@@ -139,8 +140,13 @@ Result<void> Runner::compile(const std::vector<Program> &programs, const RunnerO
   }
   device.close();
   host.close();
-  const std::vector<std::string> common = {"-w", "-ffp-contract=off", "-fno-strict-aliasing", "-I" DIFFERENTIAL_SOURCES,
-                                           "-std=c++20"};
+  const std::vector<std::string> common = {"-w",
+                                           "-ffp-contract=off",
+                                           "-fno-strict-aliasing",
+                                           "-I" DIFFERENTIAL_SOURCES,
+                                           "-std=c++20",
+                                           "-DWAVE=" + std::to_string(machine_.lanes),
+                                           machine_.halves() ? "-DHALVES=1" : "-DHALVES=0"};
   std::vector<std::string> deviceCommand = {DIFFERENTIAL_COMPILER,
                                             "-x",
                                             "hip",
@@ -148,7 +154,7 @@ Result<void> Runner::compile(const std::vector<Program> &programs, const RunnerO
                                             "--no-gpu-bundle-output",
                                             "-nogpulib",
                                             "-nogpuinc",
-                                            "--offload-arch=gfx90a",
+                                            "--offload-arch=" + machine_.gpu,
                                             "-munsafe-fp-atomics",
                                             "-O" + options.optimise,
                                             base + ".hip",
@@ -167,6 +173,8 @@ Result<void> Runner::compile(const std::vector<Program> &programs, const RunnerO
                                           base + ".cc",
                                           "-o",
                                           base + ".so"};
+  if (!machine_.isGfx9())
+    deviceCommand.push_back(machine_.lanes == 64 ? "-mwavefrontsize64" : "-mno-wavefrontsize64");
   deviceCommand.insert(deviceCommand.end(), common.begin(), common.end());
   hostCommand.insert(hostCommand.end(), common.begin(), common.end());
   if (options.plant)

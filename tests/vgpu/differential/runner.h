@@ -25,7 +25,7 @@ struct Outcome {
 
 class Runner {
 public:
-  static Result<std::unique_ptr<Runner>> create();
+  static Result<std::unique_ptr<Runner>> create(const Machine &machine = {});
   ~Runner();
   /// An error says that a side did not compile or load. `name` names the files.
   Result<Outcome> run(const std::vector<Program> &programs, const RunnerOptions &options, const std::string &name);
@@ -36,6 +36,7 @@ private:
                       const std::vector<uint8_t> &hostAtom) const;
   void fillInputs(const Program &program, std::vector<uint8_t> &atom);
 
+  Machine machine_;
   std::unique_ptr<VirtualGpu> gpu_;
   uint8_t *in_ = nullptr, *out_ = nullptr, *atom_ = nullptr;
 };

@@ -83,9 +83,10 @@ struct LoadedList : testing::Test {
   std::vector<std::byte> inFile = smallElf("second", 0x80);
   std::string memoryUri = fmt::format("memory://{}#offset={:#x}&size={}", getpid(),
                                       reinterpret_cast<uint64_t>(inMemory.data()), inMemory.size());
-  std::string path = testing::TempDir() + "loaded code+.bin";
+  // Of this process: other tests of this file may run at the same time.
+  std::string path = fmt::format("{}{} loaded code+.bin", testing::TempDir(), getpid());
   std::string fileUri =
-      "file://" + testing::TempDir() + "loaded%20code%2B.bin#offset=3&size=" + std::to_string(inFile.size());
+      fmt::format("file://{}{}%20loaded%20code%2B.bin#offset=3&size={}", testing::TempDir(), getpid(), inFile.size());
   link_map entries[2]{};
   r_debug list{};
   LoadedCode code;

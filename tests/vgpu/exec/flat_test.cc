@@ -206,6 +206,46 @@ TEST(Flat, GlobalLoadsToLds) {
   EXPECT_TRUE(t.run("global_load_dword v[2:3], off lds"));
 }
 
+/// gfx942 has instructions of their own for it.
+TEST(Flat, LoadsToLdsOfGfx942) {
+  ExecTest t("gfx942");
+  t.lds(1024);
+  t.scratch(64);
+  t.m0(64 | 3); // the two lowest bits do not count
+  const std::vector<uint8_t> data = randomBytes(512, 5);
+  const uint64_t base = t.buffer(data);
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    t.setV64(2, lane, base + 4 * (lane ^ 1));
+  t.exec(0xf0f0f0f0f0f0f0f0);
+  ASSERT_TRUE(t.run("global_load_lds_dword v[2:3], off offset:8\n"));
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    EXPECT_EQ(t.ldsWord(64 + 8 + 4 * lane),
+              t.exec() >> lane & 1 ? ExecTest::load<uint32_t>(base + 8 + 4 * (lane ^ 1)) : 0u);
+  t.m0(0);
+  t.setS64(4, base);
+  t.setVector(6, 20);
+  ASSERT_TRUE(t.run("global_load_lds_sbyte v6, s[4:5]"));
+  EXPECT_EQ(t.ldsWord(4 * 4), signExtend(data[20], 8));
+  ASSERT_TRUE(t.run("global_load_lds_ushort v6, s[4:5] offset:256"));
+  EXPECT_EQ(t.ldsWord(256 + 4 * 4), uint32_t(data[276] | data[277] << 8));
+  // Lanes outside LDS are masked off, also those beyond 64 KiB.
+  for (const uint32_t m0 : {1020u, 0x10000u}) {
+    t.m0(m0);
+    const std::vector<uint8_t> before(t.ldsBytes().begin(), t.ldsBytes().begin() + 1020);
+    ASSERT_TRUE(t.run("global_load_lds_dword v[2:3], off"));
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), t.ldsBytes().begin())) << m0;
+  }
+
+  t.m0(128);
+  t.setVector(7, 12);
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    t.v(8, lane) = 1000 + lane;
+  ASSERT_TRUE(t.run("scratch_store_dword v7, v8, off\ns_waitcnt 0\nscratch_load_lds_dword v7, off"));
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    if (t.exec() >> lane & 1)
+      EXPECT_EQ(t.ldsWord(128 + 4 * lane), 1000 + lane);
+}
+
 TEST(Flat, Atomics) {
   for (const char *segment : {"global", "flat"})
     for (const AtomicCase &c : kIntegerAtomics)
@@ -360,6 +400,37 @@ TEST(Flat, ScratchStoresAndLoads) {
             for (unsigned r = 0; r < c.registers(); ++r)
               ASSERT_EQ(t.v(20 + r, lane), exec >> lane & 1 ? t.v(8 + r, lane) >> c.shift & mask : kPoison) << c.name;
         }
+}
+
+/// gfx942 adds up an SGPR, a VGPR and an offset, any of which may be missing; FLAT_SCRATCH is not the program's.
+TEST(Flat, ScratchAddressesOfGfx942) {
+  const struct {
+    const char *address;
+    uint32_t offset;
+  } forms[] = {{"off, {}, off offset:8", 8},
+               {"off, {}, s4 offset:8", 24},
+               {"v2, {}, off offset:8", 40},
+               {"v2, {}, s4 offset:8", 56},
+               {"v2, {}, s4 offset:-8", 40}};
+  for (const auto &form : forms) {
+    ExecTest t("gfx942");
+    t.scratch(128);
+    t.setS64(kFlatScratch, 0xdeadbeefdeadbeef);
+    t.s(4) = 16;
+    t.setVector(2, 32);
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      t.v(8, lane) = 77 * lane;
+    std::string text = form.address;
+    text.replace(text.find("{}"), 2, "v8");
+    ASSERT_TRUE(t.run("scratch_store_dword " + text)) << text;
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      ASSERT_EQ(ExecTest::load<uint32_t>(privateAddress(t, lane, form.offset)), 77 * lane) << text;
+    text = form.address;
+    text.replace(text.find("{}, "), 4, "");
+    ASSERT_TRUE(t.run("scratch_load_dword v9, " + text)) << text;
+    for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+      ASSERT_EQ(t.v(9, lane), 77 * lane) << text;
+  }
 }
 
 TEST(Flat, ScratchOutOfRange) {

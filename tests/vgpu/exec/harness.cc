@@ -63,12 +63,15 @@ Machine &machine(const isa::Target &target) {
 }
 
 /// A descriptor that gives the wave every register there is and no initial values.
-void writeDescriptor(uint64_t address) {
+void writeDescriptor(uint64_t address, bool wave32) {
   memset(reinterpret_cast<void *>(address), 0, KernelDescriptor::kBytes);
   const uint64_t entry = kCodeOffset;
   const uint32_t rsrc1 = 0x3f;
   memcpy(reinterpret_cast<void *>(address + 16), &entry, 8);
   memcpy(reinterpret_cast<void *>(address + 48), &rsrc1, 4);
+  const uint16_t properties = object::properties::wave32.mask();
+  if (wave32)
+    memcpy(reinterpret_cast<void *>(address + 56), &properties, 2);
 }
 
 const isa::Target &targetNamed(std::string_view name) {
@@ -126,13 +129,14 @@ struct ExecTest::Snapshot {
   std::vector<std::vector<uint8_t>> buffers;
 };
 
-ExecTest::ExecTest(std::string_view target) : ExecTest(targetNamed(target)) {}
+ExecTest::ExecTest(std::string_view target, unsigned lanes) : ExecTest(targetNamed(target), lanes) {}
 
-ExecTest::ExecTest(const isa::Target &target) : target_(target), file_(std::make_unique<VectorFile>()) {
+ExecTest::ExecTest(const isa::Target &target, unsigned lanes)
+    : target_(target), lanes_(lanes ? lanes : target.waveSize), file_(std::make_unique<VectorFile>()) {
   for (unsigned reg = 0; reg < std::size(file_->v); ++reg)
     setVector(reg, kPoison);
   std::fill_n(s_, kFlatScratch, kPoison);
-  exec(target_.waveSize == 64 ? ~0ull : 0xffffffffull);
+  exec(lanes_ == 64 ? ~0ull : 0xffffffffull);
 }
 
 ExecTest::~ExecTest() {
@@ -202,17 +206,18 @@ uint64_t ExecTest::alias(uint64_t buffer) {
 
 void ExecTest::scratch(uint32_t bytesPerLane) {
   scratchPerLane_ = bytesPerLane;
-  const uint64_t bytes = uint64_t(bytesPerLane) * target_.waveSize;
+  const uint64_t bytes = uint64_t(bytesPerLane) * lanes_;
   scratchBase_ = buffer(bytes);
   ring_ = std::make_shared<ScratchRing>();
   ring_->reset(scratchBase_, bytes, 1, scratchResource());
-  setS64(kFlatScratch, scratchBase_);
+  if (target_.flatScratch == isa::FlatScratch::Sgprs)
+    setS64(kFlatScratch, scratchBase_);
 }
 
 std::array<uint32_t, 4> ExecTest::scratchResource() const {
   // Swizzle enable; DST_SEL xyzw, unsigned dwords, 4-byte elements, index stride 64, thread id added to the index.
   return {static_cast<uint32_t>(scratchBase_), static_cast<uint32_t>(scratchBase_ >> 32) | 0x80000000u,
-          scratchPerLane_ * target_.waveSize, 0x00ea4fac};
+          scratchPerLane_ * lanes_, 0x00ea4fac};
 }
 
 uint64_t ExecTest::sharedAperture() const { return machine(target_).device.config().sharedApertureBase; }
@@ -222,7 +227,7 @@ uint64_t ExecTest::codeAddress() const { return machine(target_).code + kCodeOff
 testing::AssertionResult ExecTest::run(std::string_view assembly) {
   fault_ = {};
   executed_ = 0;
-  auto code = assemble(target_, std::string(assembly) + "\ns_endpgm\n");
+  auto code = assemble(target_, std::string(assembly) + "\ns_endpgm\n", lanes_);
   if (!code)
     return testing::AssertionFailure() << code.error().message();
   const bool once =
@@ -241,7 +246,7 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code, const 
     return testing::AssertionFailure() << "the snippet is too long";
 
   Machine &m = machine(target_);
-  writeDescriptor(m.code);
+  writeDescriptor(m.code, lanes_ == 32);
   memcpy(reinterpret_cast<void *>(m.code + kCodeOffset), code.data(), code.size());
   memset(reinterpret_cast<void *>(m.code + kCodeOffset + code.size()), 0,
          m.codeUsed - std::min(m.codeUsed, code.size()));
@@ -250,8 +255,8 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code, const 
 
   Launch launch;
   launch.kernelObject = m.code;
-  launch.grid = {target_.waveSize, 1, 1};
-  launch.workgroup = {target_.waveSize, 1, 1};
+  launch.grid = {lanes_, 1, 1};
+  launch.workgroup = {static_cast<uint16_t>(lanes_), 1, 1};
   launch.groupSegmentSize = static_cast<uint32_t>(lds_.size());
   launch.privateSegmentSize = scratchPerLane_;
   launch.scratch = ring_;
@@ -293,7 +298,9 @@ std::optional<std::string> ExecTest::execute(const Launch &launch, const OnStart
     return "the workgroup did not start";
   Wave &w = *group->waves()[0];
   memcpy(w.v, file_->v, sizeof w.v);
-  memcpy(w.s, s_, sizeof w.s);
+  memcpy(w.s, s_, sizeof s_);
+  if (target_.flatScratch == isa::FlatScratch::HardwareRegisters) // as a kernel's prologue does
+    w.setScalar64(w.flatScratch, scratchBase_);
   w.scc = scc_;
   w.mode = mode_;
   std::copy(lds_.begin(), lds_.end(), w.lds);

@@ -85,12 +85,16 @@ inline constexpr uint32_t kEdgesU32[] = {
 
 class ExecTest {
 public:
-  explicit ExecTest(std::string_view target = "gfx90a");
+  /// `lanes` 0: waves as the target has them unless a kernel says otherwise.
+  explicit ExecTest(std::string_view target = "gfx90a", unsigned lanes = 0);
   /// A target that there is no GPU of; it must live as long as the process.
-  explicit ExecTest(const isa::Target &target);
+  explicit ExecTest(const isa::Target &target, unsigned lanes = 0);
   ~ExecTest();
   ExecTest(const ExecTest &) = delete;
   ExecTest &operator=(const ExecTest &) = delete;
+
+  const isa::Target &target() const { return target_; }
+  unsigned lanes() const { return lanes_; }
 
   // Registers, before and after a run.
   uint32_t &s(unsigned reg) { return s_[reg]; }
@@ -192,6 +196,7 @@ private:
   testing::AssertionResult runCode(std::span<const uint8_t> code, const OnStart &onStart, bool twice);
 
   const isa::Target &target_;
+  const unsigned lanes_;
   std::unique_ptr<VectorFile> file_;
   uint32_t s_[128] = {};
   bool scc_ = false;

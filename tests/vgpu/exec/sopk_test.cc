@@ -196,5 +196,14 @@ TEST(Sopk, WhatDoesNotExistStops) {
   }
 }
 
+/// Which die the wave is on; the harness has one.
+TEST(Sopk, XccId) {
+  ExecTest t("gfx942");
+  ASSERT_TRUE(t.run("s_getreg_b32 s0, hwreg(HW_REG_XCC_ID)"));
+  EXPECT_EQ(t.s(0), 0u);
+  ExecTest other("gfx90a");
+  EXPECT_FALSE(other.run("s_getreg_b32 s0, hwreg(20)"));
+}
+
 } // namespace
 } // namespace luthier::vgpu::test

@@ -483,6 +483,30 @@ TEST(Vop1, MoveFromEverySource) {
   }
 }
 
+TEST(Vop1, Move64) {
+  ExecTest t("gfx942");
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane)
+    t.setV64(2, lane, 0x123456789abcdef0 * (lane + 1));
+  t.setS64(4, 0xfedcba9876543210);
+  t.exec(0xffffffff0000ffff);
+  ASSERT_TRUE(t.run("v_mov_b64 v[6:7], v[2:3]\n"
+                    "v_mov_b64 v[8:9], s[4:5]\n"
+                    "v_mov_b64 v[10:11], 1.0\n"
+                    "v_mov_b64 v[12:13], -3\n"
+                    "v_mov_b64 v[14:15], 0x12345678\n"
+                    "v_mov_b64 v[2:3], v[2:3] row_newbcast:5"));
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
+    const bool active = t.exec() >> lane & 1;
+    const uint64_t poison = kPoison | uint64_t{kPoison} << 32;
+    EXPECT_EQ(t.v64(6, lane), active ? 0x123456789abcdef0 * (lane + 1) : poison);
+    EXPECT_EQ(t.v64(8, lane), active ? 0xfedcba9876543210 : poison);
+    EXPECT_EQ(t.v64(10, lane), active ? f64(1.0) : poison);
+    EXPECT_EQ(t.v64(12, lane), active ? ~2ull : poison);
+    EXPECT_EQ(t.v64(14, lane), active ? 0x12345678 : poison);
+    EXPECT_EQ(t.v64(2, lane), 0x123456789abcdef0 * ((active ? lane / 16 * 16 + 5 : lane) + 1));
+  }
+}
+
 TEST(Vop1, MoveWithDppAndSdwa) {
   ExecTest t;
   for (unsigned lane = 0; lane < 64; ++lane)

@@ -129,6 +129,24 @@ TEST(Vop3, Shifts64) {
   });
 }
 
+TEST(Vop3, ShiftAndAdd64) {
+  ExecTest t("gfx942");
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
+    t.setV64(2, lane, 0xf123456789abcdef + lane);
+    t.v(4, lane) = lane;
+    t.setV64(6, lane, 0xfedcba9876543210 - lane);
+  }
+  ASSERT_TRUE(t.run("v_lshl_add_u64 v[8:9], v[2:3], v4, v[6:7]\n"
+                    "v_lshl_add_u64 v[10:11], v[2:3], 3, v[6:7]"));
+  for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
+    // Of the count, three bits are looked at, and what they say beyond 4 counts as 0.
+    const unsigned shift = lane % 8 <= 4 ? lane % 8 : 0;
+    const uint64_t a = 0xf123456789abcdef + lane, c = 0xfedcba9876543210 - lane;
+    EXPECT_EQ(t.v64(8, lane), (a << shift) + c) << lane;
+    EXPECT_EQ(t.v64(10, lane), (a << 3) + c) << lane;
+  }
+}
+
 TEST(Vop3, IntegerArithmetic) {
   check2("v_mul_lo_u32", [](u32 a, u32 b) { return u32(u64(a) * b); });
   check2("v_mul_hi_u32", [](u32 a, u32 b) { return u32((u64(a) * b) >> 32); });

@@ -315,6 +315,29 @@ TEST(Vop3p, Mix) {
   EXPECT_EQ(asF32(t.v(16, 3)), 5.5f * 5.5f + 5.5f);
 }
 
+/// gfx900's mixed multiply-adds round the product, and flush denormals whatever MODE says.
+TEST(Vop3p, MixedMultiplyAddsOfGfx900) {
+  ExecTest t("gfx900");
+  t.setVector(2, pack16(f16(2.0f), f16(-3.0f)));
+  t.setVector(4, f32(5.5f));
+  t.setVector(6, pack16(f16(0.25f), f16(100.0f)));
+  t.setVector(7, f32(1.0f + 0x1p-23f));
+  t.setVector(8, f32(-1.0f));
+  t.setVector(9, 0x00400000);
+  ASSERT_TRUE(t.run("v_mad_mix_f32 v10, v2, v4, v6 op_sel:[0,0,0] op_sel_hi:[1,0,1]\n"
+                    "v_mad_mix_f32 v12, -|v2|, v4, v6 op_sel:[1,0,0] op_sel_hi:[1,0,1]\n"
+                    "v_mad_mixlo_f16 v13, v2, v4, v6 op_sel:[0,0,0] op_sel_hi:[1,0,1]\n"
+                    "v_mad_mixhi_f16 v14, v2, v4, v6 op_sel:[1,0,0] op_sel_hi:[1,0,1]\n"
+                    "v_mad_mix_f32 v15, v7, v7, v8\n"
+                    "v_mad_mix_f32 v16, v9, v4, v9"));
+  EXPECT_EQ(asF32(t.v(10, 3)), 11.25f);
+  EXPECT_EQ(asF32(t.v(12, 3)), -16.25f);
+  EXPECT_EQ(t.v(13, 3), pack16(f16(11.25f), kPoison >> 16));
+  EXPECT_EQ(t.v(14, 3), pack16(kPoison, f16(-16.25f)));
+  EXPECT_EQ(asF32(t.v(15, 3)), 0x1p-22f); // fused, there would be 2^-46 more
+  EXPECT_EQ(t.v(16, 3), 0u);
+}
+
 TEST(Vop3p, IntegerDotProducts) {
   auto field = [](u32 x, unsigned width, unsigned n, bool isSigned) {
     const u32 y = x >> (width * n) & ((1u << width) - 1);

@@ -128,6 +128,48 @@ TEST(AddressSpace, AliasesAreTranslatedForThoseWhoMay) {
   space.unmapAlias(kAlias, 2); // nothing left
 }
 
+TEST(AddressSpace, GuardedPagesAreRefusedAndStayMapped) {
+  AddressSpace space;
+  space.map(kBase, 4 * kPage, 3);
+  space.guard(kBase + kPage + 5, kPage); // touches two pages
+  EXPECT_TRUE(space.allows(kBase, kPage, 1));
+  EXPECT_FALSE(space.allows(kBase + kPage, 1, 1));
+  EXPECT_FALSE(space.allows(kBase + 3 * kPage - 1, 1, 2));
+  EXPECT_TRUE(space.allows(kBase + 3 * kPage, 1, 1));
+  EXPECT_TRUE(space.mapped(kBase, 4 * kPage, 3));
+  EXPECT_FALSE(space.mapped(kBase, 4 * kPage + 1, 1));
+  EXPECT_FALSE(space.mapped(kBase, ~0ull, 1));
+  EXPECT_TRUE(space.guarded(kBase, 2 * kPage));
+  EXPECT_FALSE(space.guarded(kBase, kPage));
+  uint64_t address = kBase + kPage;
+  EXPECT_TRUE(space.resolve(address, 8, 1));
+  EXPECT_EQ(address, kBase + kPage);
+  space.unguard(kBase + kPage, 2 * kPage);
+  EXPECT_TRUE(space.allows(kBase, 4 * kPage, 3));
+  EXPECT_FALSE(space.guarded(kBase, 4 * kPage));
+}
+
+TEST(AddressSpace, MappingsOfGuardedPagesChangeBehindTheGuard) {
+  AddressSpace space;
+  space.guard(kBase, 2 * kPage); // before there is anything
+  space.map(kBase, 2 * kPage, 1);
+  EXPECT_FALSE(space.allows(kBase, 1, 1));
+  EXPECT_TRUE(space.mapped(kBase, 2 * kPage, 1));
+  EXPECT_FALSE(space.mapped(kBase, 1, 2));
+  space.map(kBase, kPage, 2);
+  space.unmap(kBase, kPage, 1);
+  EXPECT_TRUE(space.mapped(kBase, kPage, 2));
+  EXPECT_FALSE(space.mapped(kBase, kPage, 1));
+  space.unguard(kBase, 2 * kPage);
+  EXPECT_TRUE(space.allows(kBase, 1, 2));
+  EXPECT_FALSE(space.allows(kBase, 1, 1));
+  EXPECT_TRUE(space.allows(kBase + kPage, 1, 1));
+  space.guard(kBase + kPage, kPage);
+  space.unmap(kBase + kPage, kPage, 1);
+  space.unguard(kBase + kPage, kPage);
+  EXPECT_FALSE(space.allows(kBase + kPage, 1, 1));
+}
+
 TEST(AddressSpace, ThePagerIsAskedForEveryPageThatIsNotThere) {
   AddressSpace space;
   std::vector<uint64_t> asked;

@@ -7,6 +7,7 @@ constexpr uint32_t kRing = 64;
 constexpr uint16_t kBarrierBit = 1 << HSA_PACKET_HEADER_BARRIER;
 
 struct Aql : QueueTest {
+  using QueueTest::QueueTest;
   amd_queue_t *amdQueue = make<amd_queue_t>();
   hsa_kernel_dispatch_packet_t *ring = make<hsa_kernel_dispatch_packet_t>(kRing);
   amd_signal_t *inactive = makeSignal(0);
@@ -453,6 +454,46 @@ TEST_F(Aql, scratchIsAskedForAndGivenBack) {
   shared(amdQueue->queue_properties).fetch_and(~uint32_t{AMD_QUEUE_PROPERTIES_USE_SCRATCH_ONCE});
   submit(kernel(endpgm, done), HSA_PACKET_TYPE_KERNEL_DISPATCH);
   EXPECT_TRUE(eventually([&] { return value(done) == 0; }));
+}
+
+struct AqlGfx11 : Aql {
+  AqlGfx11() : Aql("gfx1100") {}
+  static constexpr uint32_t kEndpgm11 = 0xbfb00000;
+  static constexpr uint16_t kWave32 = 1 << 10; // of the descriptor's properties
+
+  uint64_t kernelObject(uint16_t properties) {
+    const uint64_t object = makeKernel({kEndpgm11});
+    std::memcpy(reinterpret_cast<char *>(object) + 56, &properties, sizeof properties);
+    return object;
+  }
+  /// As ROCr does it: for waves of `lanes` lanes, in units of 256 bytes, waves counted by shader array.
+  void provide(uint32_t bytesPerLane, uint32_t lanes) {
+    constexpr uint32_t kWaves = 1;
+    auto *scratch = make<char>(uint64_t{kWaves} * device.config().shaderArrays * bytesPerLane * lanes);
+    amdQueue->scratch_backing_memory_location = reinterpret_cast<uint64_t>(scratch);
+    amdQueue->compute_tmpring_size = kWaves | (bytesPerLane * lanes / 256) << 12;
+    shared(amdQueue->scratch_wave64_lane_byte_size).store(bytesPerLane * lanes / 64);
+    shared(inactive->value).store(0);
+  }
+};
+
+// What was made for waves of 32 lanes is half as much for waves of 64.
+TEST_F(AqlGfx11, scratchDependsOnTheKernelsWaves) {
+  amd_signal_t *done = makeSignal(4);
+  auto narrow = kernel(kernelObject(kWave32), done), wide = kernel(kernelObject(0), done);
+  narrow.private_segment_size = wide.private_segment_size = 16;
+  submit(narrow, HSA_PACKET_TYPE_KERNEL_DISPATCH); // two waves
+  ASSERT_TRUE(eventually([&] { return value(inactive) == queue_code::kNeedScratchWave32; }));
+  provide(16, 32);
+  ASSERT_TRUE(eventually([&] { return value(done) == 3; })) << host.reports;
+  submit(narrow, HSA_PACKET_TYPE_KERNEL_DISPATCH); // nothing to ask for
+  ASSERT_TRUE(eventually([&] { return value(done) == 2; })) << host.reports;
+  submit(wide, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  ASSERT_TRUE(eventually([&] { return value(inactive) == queue_code::kNeedScratchWave64; }));
+  provide(16, 64);
+  ASSERT_TRUE(eventually([&] { return value(done) == 1; })) << host.reports;
+  submit(narrow, HSA_PACKET_TYPE_KERNEL_DISPATCH);
+  EXPECT_TRUE(eventually([&] { return value(done) == 0; })) << host.reports;
 }
 
 } // namespace

@@ -64,16 +64,18 @@ private:
 struct QueueTest : testing::Test {
   static constexpr uint32_t kEndpgm = 0xbf810000;
 
+  explicit QueueTest(std::string_view target = "gfx90a") : device{0, config(target), space, scheduler, nullptr} {}
+
   AddressSpace space;
   MemoryManager memory{space, 1ull << 30, {256ull << 20}};
   Scheduler scheduler{2};
-  Device device{0, config(), space, scheduler, nullptr};
+  Device device;
   RecordingHost host;
   DoorbellPoller poller;
 
-  static DeviceConfig config() {
+  static DeviceConfig config(std::string_view target) {
     DeviceConfig result;
-    result.target = isa::findTarget("gfx90a");
+    result.target = isa::findTarget(target);
     return result;
   }
 

@@ -11,6 +11,7 @@ namespace {
 constexpr uint64_t kRingBytes = 4096;
 
 struct Sdma : QueueTest {
+  using QueueTest::QueueTest;
   char *ring = make<char>(kRingBytes);
   uint64_t *indices = make<uint64_t>(2); // read index, doorbell
   std::unique_ptr<SdmaQueue> queue =
@@ -108,6 +109,25 @@ TEST_F(Sdma, copiesRectangles) {
     for (uint32_t x = 0; x < 8; ++x) {
       const bool inside = x >= 1 && x < 6 && y >= 2 && y < 5;
       EXPECT_EQ(target[y * 8 + x], inside ? 100 + (y - 2 + 1) * 16 + (x - 1 + 2) : 0u) << x << "," << y;
+    }
+}
+
+struct SdmaGfx12 : Sdma {
+  SdmaGfx12() : Sdma("gfx1200") {}
+};
+
+// The pitch is where others have bits of Z, which has 14 here.
+TEST_F(SdmaGfx12, copiesRectangles) {
+  constexpr uint32_t kSlice = 16 * 4;
+  auto *source = make<uint32_t>(kSlice * 3), *target = make<uint32_t>(8 * 8);
+  std::iota(source, source + kSlice * 3, 100);
+  submit({1 | 4u << 8 | 2u << 29, low(at(source)), high(at(source)), 2 | 1u << 16, 2 | 15u << 16, kSlice - 1,
+          low(at(target)), high(at(target)), 1 | 2u << 16, 7u << 16, 0, 4 | 2u << 16, 0});
+  ASSERT_TRUE(drained());
+  for (uint32_t y = 0; y < 8; ++y)
+    for (uint32_t x = 0; x < 8; ++x) {
+      const bool inside = x >= 1 && x < 6 && y >= 2 && y < 5;
+      EXPECT_EQ(target[y * 8 + x], inside ? 100 + 2 * kSlice + (y - 2 + 1) * 16 + (x - 1 + 2) : 0u) << x << "," << y;
     }
 }
 

@@ -66,9 +66,10 @@ public:
     return reinterpret_cast<T *>(address)[index];
   }
 
-  /// Assembles `source` to `address`.
-  void place(uint64_t address, std::string_view source) {
-    auto code = assemble(device_->target(), source);
+  /// Assembles `source` to `address`, for waves of `lanes`; 0: those that the target has unless a kernel says
+  /// otherwise.
+  void place(uint64_t address, std::string_view source, unsigned lanes = 0) {
+    auto code = assemble(device_->target(), source, lanes);
     ASSERT_TRUE(code) << code.error().message();
     memcpy(reinterpret_cast<void *>(address), code->data(), code->size());
     device_->invalidateCode();
@@ -86,7 +87,8 @@ public:
   }
   uint64_t kernel(std::string_view source, const DescriptorBits &bits = {}) {
     const uint64_t code = memory(64 * 1024);
-    place(code, source);
+    const bool wave32 = object::properties::wave32.get(bits.properties);
+    place(code, source, device_->target().wave32 ? (wave32 ? 32 : 64) : 0);
     return descriptor(code, bits);
   }
 

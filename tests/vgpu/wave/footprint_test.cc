@@ -24,13 +24,18 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Footprint, AgreesWithTheIsaLayerForEveryForm) {
-  auto created = InstructionMaker::create(*isa::findTarget("gfx90a"));
+class FootprintOf : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Targets, FootprintOf, testing::Values("gfx900", "gfx906", "gfx908", "gfx90a", "gfx942"),
+                         [](const auto &info) { return std::string(info.param); });
+
+TEST_P(FootprintOf, AgreesWithTheIsaLayerForEveryForm) {
+  const isa::Target &target = *isa::findTarget(GetParam());
+  auto created = InstructionMaker::create(target);
   ASSERT_TRUE(created) << created.error().message();
   InstructionMaker &maker = **created;
-  auto instructions = isa::Decoder::create(*isa::findTarget("gfx90a"));
+  auto instructions = isa::Decoder::create(target);
   ASSERT_TRUE(instructions);
-  Decoder decoder(*isa::findTarget("gfx90a"));
+  Decoder decoder(target);
   unsigned compared = 0, failures = 0, seed = 0;
   for (const isa::OpcodeEntry &opcode : maker.universe().opcodes)
     for (const isa::OpcodeForm &form : opcode.forms) {
@@ -56,7 +61,7 @@ TEST(Footprint, AgreesWithTheIsaLayerForEveryForm) {
         if (instr.is(Property::Indexed))
           continue;
         ++compared;
-        const auto footprint = footprintOf(*inst.row, bytes, *isa::findTarget("gfx90a"));
+        const auto footprint = footprintOf(*inst.row, bytes, target, 64);
         ASSERT_TRUE(footprint);
         const std::string wrong = disagreement(*footprint, reads, writes);
         EXPECT_EQ(wrong, "") << (*instructions)->text(instr);

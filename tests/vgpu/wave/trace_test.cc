@@ -74,6 +74,42 @@ TEST(Trace, ShowsOperandsBeforeAndResultsAfter) {
   EXPECT_THAT(lines[6]["inst"].get<std::string>(), HasSubstr("s_endpgm"));
 }
 
+TEST(Trace, WavesOf32Lanes) {
+  ExecTest t("gfx1100", 32);
+  const uint64_t memory = t.buffer(4096);
+  t.scratch(64);
+  t.setS64(4, memory);
+  t.s(8) = static_cast<uint32_t>(memory);
+  t.s(9) = static_cast<uint32_t>(memory >> 32) | 8 << 16 | 1u << 30; // records of 8 bytes, swizzled by 4 bytes
+  t.s(10) = 1000;
+  t.s(11) = 20 << 12 | 2 << 21 | 1 << 28; // 32 records together; their number is checked
+  for (unsigned lane = 0; lane < 32; ++lane)
+    t.v(0, lane) = lane;
+  t.exec(0xff);
+  const auto lines = traceOf(t, "v_cmp_gt_u32 vcc_lo, 4, v0\n"
+                                "global_load_addtid_b32 v2, s[4:5] offset:8\n"
+                                "s_waitcnt vmcnt(0)\n"
+                                "scratch_store_b32 v0, v2, off offset:4\n"
+                                "buffer_load_b32 v3, v0, s[8:11], 0 idxen offset:4\n"
+                                "s_waitcnt vmcnt(0)\n"
+                                "v_dual_add_f32 v4, v2, v3 :: v_dual_mov_b32 v5, v0\n"
+                                "s_load_b32 s0, s[4:5], null\n");
+  ASSERT_EQ(lines.size(), 9u);
+  EXPECT_EQ(lines[0]["out"]["vcc_lo"], 0xf);
+  EXPECT_FALSE(lines[0]["out"].contains("vcc_hi"));
+  EXPECT_FALSE(lines[0]["in"].contains("exec_hi"));
+  EXPECT_EQ(lines[0]["in"]["v0"].size(), 32u);
+  EXPECT_EQ(lines[1]["addresses"].size(), 32u);
+  EXPECT_EQ(lines[1]["addresses"][5], memory + 8 + 20);
+  EXPECT_TRUE(lines[1]["addresses"][8].is_null());
+  EXPECT_EQ(lines[3]["in"]["flat_scratch_lo"], static_cast<uint32_t>(t.scratchBase()));
+  EXPECT_EQ(lines[3]["addresses"][5], 9u);
+  EXPECT_EQ(lines[4]["addresses"][5], memory + 4 * 32 + 4 * 5);
+  EXPECT_EQ(lines[6]["out"]["v5"][5], 5u);
+  EXPECT_TRUE(lines[6]["out"].contains("v4"));
+  EXPECT_EQ(lines[7]["addresses"][0], memory);
+}
+
 TEST(Trace, AddressesOfEverySpace) {
   ExecTest t;
   const uint64_t memory = t.buffer(4096);

@@ -1,9 +1,6 @@
 #include "vgpu/wave/waits.h"
 
-#include "harness.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "waits_machine.h"
 
 #include <sstream>
 
@@ -13,46 +10,19 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// v[10:11] and s[40:41] point to memory whose dwords are 100, 101, ...; v12 is an LDS offset; v[14:15] an address in
-/// LDS's aperture.
-struct Machine {
-  ExecTest t;
-  Machine() {
-    std::vector<uint32_t> data(1024);
-    for (unsigned n = 0; n < data.size(); ++n)
-      data[n] = 100 + n;
-    const uint64_t memory = t.buffer(data);
-    t.setS64(40, memory);
-    t.lds(1024);
-    for (unsigned lane = 0; lane < kMaxLanes; ++lane) {
-      t.setV64(10, lane, memory + 4 * lane);
-      t.v(12, lane) = 4 * lane;
-      t.setLdsWord(4 * lane, 500 + lane);
-      t.setV64(14, lane, t.sharedAperture() + 4 * lane);
-    }
-    t.m0(0);
-    t.strictWaits(true);
-  }
-};
-
-void expectClean(std::string_view code) {
-  Machine m;
-  EXPECT_TRUE(m.t.run(code)) << code;
-}
+void expectClean(std::string_view code) { WaitsMachine().expectClean(code); }
 
 /// The instruction that is stopped, the one in flight, and the register.
 void expectEarly(std::string_view code, const char *instruction, const char *inFlight, const char *reg) {
-  Machine m;
-  EXPECT_FALSE(m.t.run(code)) << code;
-  EXPECT_EQ(m.t.fault().kind, Fault::Kind::EarlyAccess) << code << "\n" << m.t.fault().text;
-  EXPECT_THAT(m.t.fault().text, AllOf(HasSubstr(std::string("instruction ") + instruction),
-                                      HasSubstr(std::string("in flight   ") + inFlight),
-                                      testing::StartsWith(std::string(reg) + " is "), HasSubstr("kernel      snippet")))
+  WaitsMachine m;
+  m.expectEarly(code, inFlight, reg);
+  EXPECT_THAT(m.t.fault().text,
+              AllOf(HasSubstr(std::string("instruction ") + instruction), HasSubstr("kernel      snippet")))
       << code;
 }
 
 TEST(Waits, ValuesLandWithTheWait) {
-  Machine m;
+  WaitsMachine m;
   ASSERT_TRUE(m.t.run("global_load_dword v0, v[10:11], off\n"
                       "ds_read_b32 v1, v12\n"
                       "s_load_dword s0, s[40:41], 0x8\n"
@@ -64,7 +34,7 @@ TEST(Waits, ValuesLandWithTheWait) {
 }
 
 TEST(Waits, WithoutAWaitTheyDoNot) {
-  Machine m;
+  WaitsMachine m;
   ASSERT_TRUE(m.t.run("global_load_dword v0, v[10:11], off\n s_load_dword s0, s[40:41], 0x8"));
   EXPECT_EQ(m.t.v(0, 5), kPoison);
   EXPECT_EQ(m.t.s(0), kPoison);
@@ -158,7 +128,7 @@ TEST(Waits, OnlyTheLanesThatWereLoaded) {
               "s_mov_b64 exec, 3\n s_waitcnt vmcnt(0)\n v_mov_b32 v1, v0");
   expectEarly("s_mov_b64 exec, 1\n global_load_dword v0, v[10:11], off\n s_mov_b64 exec, 3\n v_mov_b32 v0, 7",
               "v_mov_b32_e32 v0, 7", "global_load_dword v0", "v0");
-  Machine m;
+  WaitsMachine m;
   ASSERT_TRUE(m.t.run("s_mov_b64 exec, 1\n global_load_dword v0, v[10:11], off\n s_mov_b64 exec, 2\n v_mov_b32 v0, 7\n"
                       "s_waitcnt vmcnt(0)"));
   EXPECT_EQ(m.t.v(0, 0), 100u);
@@ -166,7 +136,7 @@ TEST(Waits, OnlyTheLanesThatWereLoaded) {
 }
 
 TEST(Waits, PcIsTheEarlyInstructions) {
-  Machine m;
+  WaitsMachine m;
   EXPECT_FALSE(m.t.run("global_load_dword v0, v[10:11], off\n s_nop 0\n v_mov_b32 v1, v0"));
   EXPECT_EQ(m.t.fault().address, m.t.codeAddress() + 12);
 }

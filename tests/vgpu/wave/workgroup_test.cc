@@ -5,6 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <set>
+
 namespace luthier::vgpu::test {
 namespace {
 
@@ -217,6 +220,23 @@ TEST_F(InitialState, NoWorkgroupStartsWithoutScratchForAllItsWaves) {
   EXPECT_EQ(Workgroup::startNext(*dispatch, pool, nullptr), nullptr);
   first.reset();
   EXPECT_NE(Workgroup::startNext(*dispatch, pool, nullptr), nullptr);
+}
+
+/// Waves that run in turns must not have the same registers in the same sets of the host's cache.
+TEST(WavePool, RecordsBeginAtDifferentPlacesOfAPage) {
+  WavePool pool;
+  std::set<uintptr_t> places;
+  std::vector<Wave *> waves;
+  for (unsigned n = 0; n < 8; ++n) {
+    waves.push_back(pool.take());
+    const auto place = reinterpret_cast<uintptr_t>(waves.back()) % AddressSpace::kPageSize;
+    EXPECT_EQ(place % alignof(Wave), 0u);
+    places.insert(place / (kMaxLanes / 2 * sizeof(uint32_t)));
+  }
+  EXPECT_EQ(places.size(), 8u);
+  EXPECT_EQ(std::ranges::count_if(places, [](uintptr_t place) { return place % 2; }), 4) << "both halves of rows";
+  for (Wave *wave : waves)
+    pool.give(wave);
 }
 
 } // namespace

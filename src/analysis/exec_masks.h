@@ -1,0 +1,53 @@
+// What EXEC holds, by name: enough to tell that two instructions are executed for different lanes.
+//
+// A forward analysis over 64-bit values in SGPRs (32-bit ones in waves of 32 lanes) and EXEC. A value is a constant, or
+// a name that its definition gives it; from s_and, s_andn2, s_xor, s_or and their saveexec forms come "A and C" and "A
+// and not C", which is how compilers build the two sides of a branch. Where paths bring different values, the place
+// where they meet gives a new name.
+//
+// A name means one value per execution of its definition: two instructions that a loop's back edge lies between must
+// not be compared by it.
+#pragma once
+
+#include "analysis/cfg.h"
+
+#include <map>
+#include <vector>
+
+namespace luthier::analysis {
+
+class ExecMasks {
+public:
+  /// The Cfg must outlive the result.
+  static ExecMasks compute(const Cfg &cfg);
+
+  /// Whether the two are executed with the same EXEC, for all that is known.
+  bool same(const Instr &a, const Instr &b) const { return before(a) == before(b); }
+  /// Whether no lane is on at both.
+  bool disjoint(const Instr &a, const Instr &b) const;
+
+private:
+  /// A constant, or `base` and `condition` (unless that is 0), or `base` and not `condition`. Names are never 0.
+  struct Mask {
+    bool constant = false, negated = false;
+    uint64_t base = 0, condition = 0;
+    uint64_t value = 0;
+    bool operator==(const Mask &) const = default;
+  };
+  using Masks = std::map<uint16_t, Mask>; ///< by first register
+
+  static Mask andOf(const Mask &a, const Mask &b, bool negated, uint64_t name);
+  static Mask xorOf(const Mask &a, const Mask &b, uint64_t name);
+  static Mask orOf(const Mask &a, const Mask &b, uint64_t name);
+  /// Of registers that nothing has written yet.
+  static Mask initial(uint16_t reg) { return {.base = 1u + reg}; }
+  static Mask read(const Masks &masks, uint16_t reg);
+  void step(Masks &masks, const Instr &instr) const;
+  Mask before(const Instr &instr) const;
+
+  const Cfg *cfg_ = nullptr;
+  uint16_t words_ = 2;       ///< of a mask: 1 in waves of 32 lanes
+  std::vector<Masks> start_; ///< by block
+};
+
+} // namespace luthier::analysis

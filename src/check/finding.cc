@@ -1,0 +1,187 @@
+#include "check/finding.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace luthier::check {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr Rule kRules[] = {
+    {rule::kOutOfBounds, "An access outside the allocation that it was probably meant for"},
+    {rule::kUseAfterFree, "An access to memory that has been freed"},
+    {rule::kNullPointer, "An access near address 0"},
+    {rule::kInvalidAddress, "An access to an address that is in no allocation, and near none"},
+    {rule::kKernelArguments, "An access to kernel arguments outside those of the kernel"},
+    {rule::kLds, "An access to LDS outside the workgroup's group segment"},
+    {rule::kScratch, "An access to scratch memory outside the work-item's private segment"},
+    {rule::kMisaligned, "An address that the instruction does not take as it is"},
+    {rule::kLeak, "Memory that was never freed"},
+};
+
+json toJson(const std::vector<HostFrame> &stack) {
+  json frames = json::array();
+  for (const HostFrame &frame : stack)
+    frames.push_back({{"module", frame.module}, {"offset", frame.offset}, {"function", frame.function}});
+  return frames;
+}
+
+/// Values of the types that they should have; anything else is left as it was.
+class Reader {
+public:
+  explicit Reader(const json &from) : from_(from) {}
+
+  void get(const char *name, std::string &to) const {
+    if (const json *value = find(name); value && value->is_string())
+      to = value->get_ref<const std::string &>();
+  }
+  template <std::unsigned_integral T> void get(const char *name, T &to) const {
+    if (const json *value = find(name); value && value->is_number_unsigned())
+      to = value->get<T>();
+  }
+  void get(const char *name, bool &to) const {
+    if (const json *value = find(name); value && value->is_boolean())
+      to = value->get<bool>();
+  }
+  void get(const char *name, std::array<uint32_t, 3> &to) const {
+    if (const json *value = find(name); value && value->is_array() && value->size() == 3)
+      for (unsigned d = 0; d < 3; ++d)
+        if ((*value)[d].is_number_unsigned())
+          to[d] = (*value)[d].get<uint32_t>();
+  }
+  template <class T, class Read> void list(const char *name, std::vector<T> &to, Read read) const {
+    if (const json *value = find(name); value && value->is_array())
+      for (const json &one : *value)
+        read(Reader(one), to.emplace_back());
+  }
+  void stack(const char *name, std::vector<HostFrame> &to) const {
+    list(name, to, [](const Reader &frame, HostFrame &into) {
+      frame.get("module", into.module);
+      frame.get("offset", into.offset);
+      frame.get("function", into.function);
+    });
+  }
+  const json *find(const char *name) const {
+    const auto found = from_.is_object() ? from_.find(name) : from_.end();
+    return from_.is_object() && found != from_.end() ? &*found : nullptr;
+  }
+
+private:
+  const json &from_;
+};
+
+} // namespace
+
+std::span<const Rule> rules() { return kRules; }
+
+std::string Finding::key() const {
+  if (symbol.empty() && memory && !memory->allocatedAt.empty())
+    return fmt::format("{}\n{}\n{}", rule, memory->allocatedAt.front().module, memory->allocatedAt.front().offset);
+  return fmt::format("{}\n{}\n{}\n{}", rule, symbol, function, offset);
+}
+
+json toJson(const Finding &finding) {
+  json out = {{"rule", finding.rule},
+              {"message", finding.message},
+              {"kernel", finding.kernel},
+              {"symbol", finding.symbol},
+              {"function", finding.function},
+              {"offset", finding.offset},
+              {"pc", finding.pc},
+              {"grid", finding.grid},
+              {"group_size", finding.groupSize},
+              {"workgroup", finding.workgroup},
+              {"wave", finding.wave},
+              {"wave_size", finding.waveSize},
+              {"address", finding.address},
+              {"process", finding.process},
+              {"program", finding.program},
+              {"count", finding.count}};
+  json &code = out["code"] = json::array();
+  for (const CodeLine &line : finding.code)
+    code.push_back({{"offset", line.offset}, {"text", line.text}});
+  json &source = out["source"] = json::array();
+  for (const SourcePosition &at : finding.source)
+    source.push_back({{"file", at.file}, {"line", at.line}, {"column", at.column}, {"function", at.function}});
+  json &lanes = out["lanes"] = json::array();
+  for (const LaneAddress &lane : finding.lanes)
+    lanes.push_back({{"lane", lane.lane}, {"address", lane.address}});
+  if (const auto &memory = finding.memory)
+    out["memory"] = {{"begin", memory->begin},
+                     {"size", memory->size},
+                     {"what", memory->what},
+                     {"exact", memory->exact},
+                     {"number", memory->number},
+                     {"freed", memory->freed},
+                     {"allocated_at", toJson(memory->allocatedAt)},
+                     {"freed_at", toJson(memory->freedAt)}};
+  return out;
+}
+
+std::optional<Finding> findingFrom(const json &value) {
+  const Reader reader(value);
+  Finding finding;
+  reader.get("rule", finding.rule);
+  reader.get("message", finding.message);
+  if (finding.rule.empty() || finding.message.empty())
+    return std::nullopt;
+  reader.get("kernel", finding.kernel);
+  reader.get("symbol", finding.symbol);
+  reader.get("function", finding.function);
+  reader.get("offset", finding.offset);
+  reader.get("pc", finding.pc);
+  reader.get("grid", finding.grid);
+  reader.get("group_size", finding.groupSize);
+  reader.get("workgroup", finding.workgroup);
+  reader.get("wave", finding.wave);
+  reader.get("wave_size", finding.waveSize);
+  reader.get("address", finding.address);
+  reader.get("process", finding.process);
+  reader.get("program", finding.program);
+  reader.get("count", finding.count);
+  reader.list("code", finding.code, [](const Reader &line, CodeLine &into) {
+    line.get("offset", into.offset);
+    line.get("text", into.text);
+  });
+  reader.list("source", finding.source, [](const Reader &at, SourcePosition &into) {
+    at.get("file", into.file);
+    at.get("line", into.line);
+    at.get("column", into.column);
+    at.get("function", into.function);
+  });
+  reader.list("lanes", finding.lanes, [](const Reader &lane, LaneAddress &into) {
+    lane.get("lane", into.lane);
+    lane.get("address", into.address);
+  });
+  if (const json *found = reader.find("memory")) {
+    const Reader from(*found);
+    Memory &memory = finding.memory.emplace();
+    from.get("begin", memory.begin);
+    from.get("size", memory.size);
+    from.get("what", memory.what);
+    from.get("exact", memory.exact);
+    from.get("number", memory.number);
+    from.get("freed", memory.freed);
+    from.stack("allocated_at", memory.allocatedAt);
+    from.stack("freed_at", memory.freedAt);
+  }
+  return finding;
+}
+
+std::string ranges(const std::vector<uint32_t> &numbers) {
+  std::string text;
+  for (size_t n = 0; n < numbers.size();) {
+    size_t last = n;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1)
+      ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ", numbers[n]);
+    if (last > n)
+      text += fmt::format("-{}", numbers[last]);
+    n = last + 1;
+  }
+  return text;
+}
+
+} // namespace luthier::check

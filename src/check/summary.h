@@ -1,0 +1,29 @@
+// The end of a checked run: what is reported, what was looked at, what was not, and the exit status that follows.
+#pragma once
+
+#include "check/records.h"
+#include "check/suppressions.h"
+
+#include <string>
+#include <vector>
+
+namespace luthier::check {
+
+struct Summary {
+  std::vector<std::string> checks; ///< their names
+  std::vector<Finding> findings;   ///< without those that are suppressed
+  uint64_t suppressed = 0;         ///< places
+  uint64_t kernels = 0, launches = 0;
+  std::vector<std::string> notChecked;
+  int applicationStatus = 0; ///< of the application, as a shell sees it
+  int exitStatus = 0;        ///< of `luthier check`
+
+  static Summary of(Records records, const Suppressions &suppressions);
+  /// Whether the run must not be taken for a clean one.
+  bool incomplete() const { return launches == 0 || !notChecked.empty(); }
+};
+
+/// All findings, and the line that says how many there are.
+std::string toText(const Summary &summary);
+
+} // namespace luthier::check

@@ -1,0 +1,171 @@
+#include "vgpu/driver/check_session.h"
+
+#include "support/log.h"
+#include "support/variables.h"
+#include "vgpu/driver/host_stack.h"
+#include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/workgroup.h"
+
+#include <algorithm>
+
+namespace luthier::vgpu {
+
+namespace {
+
+constexpr uint64_t kDefaultQuarantine = 256; // MiB
+
+/// The function of HIP that the application has called, if it was that.
+bool calledThrough(const HostStack &stack, std::string_view function) {
+  return std::ranges::any_of(describeHostStack(stack),
+                             [&](const check::HostFrame &frame) { return frame.function == function; });
+}
+
+} // namespace
+
+std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space, LoadedCode &code,
+                                                            MemoryManager &memory) {
+  const auto folder = env::text(env::kCheckRecords);
+  if (!folder)
+    return nullptr;
+  auto records = check::RecordWriter::open(*folder);
+  if (!records) {
+    log::error("nothing is checked: {}", records.error().message());
+    return nullptr;
+  }
+  const auto quarantine = env::number(env::kCheckQuarantine, kDefaultQuarantine);
+  const auto leaks = env::flag(env::kCheckLeaks, false);
+  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *std::move(records),
+                                                        (quarantine ? *quarantine : kDefaultQuarantine) << 20,
+                                                        leaks && *leaks));
+}
+
+CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory,
+                           std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks)
+    : memory_(memory), explainer_(code, memory), allocations_(space), records_(std::move(records)),
+      quarantineBytes_(quarantineBytes), leaks_(leaks),
+      memoryCheck_(std::make_shared<MemoryCheck>(space, allocations_)) {
+  memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
+    found(wave, inst, access);
+  };
+  memoryCheck_->onLaunch = [this](const Launch &launch) { launched(launch); };
+}
+
+void CheckSession::launched(const Launch &launch) {
+  allocations_.useForArguments(launch.kernarg);
+  std::lock_guard lock(mutex_);
+  const bool isNew = kernels_.insert(launch.kernelObject).second;
+  records_->countLaunch(isNew);
+  if (isNew && kernels_.size() == 1 && !tableSeen_)
+    records_->notChecked("sizes of allocations in bytes: ROCr did not hand over its table of functions "
+                         "(HSA_TOOLS_LIB), so accesses are checked by pages");
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
+  const std::string_view rule = explainer_.ruleOf(wave, access, &allocations_);
+  const std::tuple place(rule, wave.group->dispatch().launch().kernelObject, wave.pc(inst));
+  // Held while the finding is made: other waves at the same place wait for its number.
+  std::lock_guard lock(mutex_);
+  if (const auto at = known_.find(place); at != known_.end()) {
+    records_->again(at->second);
+    return;
+  }
+  known_.emplace(place, records_->add(explainer_.explain(wave, inst, access, &allocations_)));
+}
+
+void CheckSession::allocated(uint64_t begin, uint64_t size) {
+  Allocation allocation;
+  allocation.begin = begin;
+  allocation.size = size;
+  // ROCr makes host memory of pages of its own, which the driver takes for the application's.
+  const auto buffer = memory_.nearest(begin);
+  const bool device = buffer && buffer->allocation.kind == Allocation::Kind::Device;
+  allocation.kind = device ? Allocation::Kind::Device : Allocation::Kind::Host;
+  allocation.allocatedAt = captureHostStack();
+  // HIP keeps arguments of all its launches together. Whoever uses ROCr alone may have anything beside them.
+  allocation.mayBeKernarg = !device && passesThroughHip(allocation.allocatedAt);
+  allocations_.add(std::move(allocation));
+}
+
+void CheckSession::registered(uint64_t host, uint64_t begin, uint64_t size) {
+  Allocation allocation;
+  allocation.begin = begin;
+  allocation.size = size;
+  allocation.kind = Allocation::Kind::Registered;
+  allocation.allocatedAt = captureHostStack();
+  allocations_.add(std::move(allocation));
+  std::lock_guard lock(mutex_);
+  registered_[host] = begin;
+}
+
+void CheckSession::unregistered(uint64_t host) {
+  uint64_t begin = 0;
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = registered_.find(host);
+    if (found == registered_.end())
+      return;
+    begin = found->second;
+    registered_.erase(found);
+  }
+  allocations_.free(begin, captureHostStack());
+}
+
+void CheckSession::managed(uint64_t begin, uint64_t size) {
+  HostStack stack = captureHostStack();
+  // The same call also gives advice on memory that exists.
+  if (!calledThrough(stack, "hipMallocManaged"))
+    return;
+  Allocation allocation;
+  allocation.begin = begin;
+  allocation.size = size;
+  allocation.kind = Allocation::Kind::Managed;
+  allocation.allocatedAt = std::move(stack);
+  allocations_.add(std::move(allocation));
+}
+
+void CheckSession::freedByHip(uint64_t begin) {
+  const auto live = allocations_.liveAround(begin, 1);
+  if (!live || live->begin != begin || live->kind != Allocation::Kind::Managed)
+    return;
+  allocations_.free(begin, captureHostStack());
+  allocations_.forget(begin); // the host may use the addresses again at once
+}
+
+CheckSession::Freed CheckSession::freed(uint64_t begin) {
+  const auto live = allocations_.liveAround(begin, 1);
+  if (live && live->begin == begin && allocations_.free(begin, captureHostStack())) {
+    std::lock_guard lock(mutex_);
+    quarantine_.emplace_back(begin, live->end - begin);
+    quarantined_ += live->end - begin;
+    return Freed::Kept;
+  }
+  std::lock_guard lock(mutex_);
+  return std::ranges::find(quarantine_, begin, &std::pair<uint64_t, uint64_t>::first) != quarantine_.end()
+             ? Freed::Again
+             : Freed::Unknown;
+}
+
+std::vector<uint64_t> CheckSession::release(bool all) {
+  std::vector<uint64_t> addresses;
+  {
+    std::lock_guard lock(mutex_);
+    while (!quarantine_.empty() && (all || quarantined_ > quarantineBytes_)) {
+      addresses.push_back(quarantine_.front().first);
+      quarantined_ -= quarantine_.front().second;
+      quarantine_.pop_front();
+    }
+  }
+  for (const uint64_t begin : addresses)
+    allocations_.forget(begin);
+  return addresses;
+}
+
+void CheckSession::finish() {
+  if (!leaks_)
+    return;
+  for (const Allocation &allocation : allocations_.live())
+    if (allocation.claimed)
+      records_->add(Explainer::leak(allocation));
+}
+
+} // namespace luthier::vgpu

@@ -1,0 +1,33 @@
+// From a bad access to a finding that people can use: the kernel, the instruction, the line of source, the lanes, and
+// the allocation that it was probably meant for.
+#pragma once
+
+#include "check/finding.h"
+#include "vgpu/driver/loaded_code.h"
+#include "vgpu/driver/memory.h"
+#include "vgpu/wave/memory_check.h"
+
+namespace luthier::vgpu {
+
+class Explainer {
+public:
+  Explainer(LoadedCode &code, MemoryManager &memory) : code_(code), memory_(memory) {}
+
+  /// `exact`: what the application has allocated, where that is known; else the driver's buffers have to do.
+  check::Finding explain(const Wave &wave, const Inst *inst, const BadAccess &access, const Allocations *exact) const;
+
+  /// A leak.
+  static check::Finding leak(const Allocation &allocation);
+
+  /// The class of a finding, which is all that is needed to know whether it is a new one.
+  std::string_view ruleOf(const Wave &wave, const BadAccess &access, const Allocations *exact) const;
+
+private:
+  std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
+  void addCode(check::Finding &finding, const Wave &wave, const Inst *inst) const;
+
+  LoadedCode &code_;
+  MemoryManager &memory_;
+};
+
+} // namespace luthier::vgpu

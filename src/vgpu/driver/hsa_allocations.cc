@@ -1,0 +1,133 @@
+#include "vgpu/driver/hsa_allocations.h"
+
+#include "vgpu/driver/check_session.h"
+
+#include <cstddef>
+
+namespace luthier::vgpu {
+
+namespace {
+
+CheckSession *(*sessionOf)() = nullptr;
+
+// ROCr's functions. They stay what they were at the first load: ROCr's table is the same each time.
+decltype(::hsa_memory_allocate) *memoryAllocate = nullptr;
+decltype(::hsa_memory_free) *memoryFree = nullptr;
+decltype(::hsa_amd_memory_pool_allocate) *poolAllocate = nullptr;
+decltype(::hsa_amd_memory_pool_free) *poolFree = nullptr;
+decltype(::hsa_amd_memory_lock) *lockMemory = nullptr;
+decltype(::hsa_amd_memory_lock_to_pool) *lockToPool = nullptr;
+decltype(::hsa_amd_memory_unlock) *unlockMemory = nullptr;
+decltype(::hsa_amd_svm_attributes_set) *setAttributes = nullptr;
+
+uint64_t addressOf(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
+
+/// Gives freed memory back to ROCr, as far as the quarantine is full.
+void release(CheckSession &session, bool all) {
+  for (const uint64_t begin : session.release(all))
+    poolFree(reinterpret_cast<void *>(begin));
+}
+
+/// Calls `allocate`, a second time if freed memory that was kept may have been missing.
+template <class Allocate> hsa_status_t allocateWith(CheckSession *session, Allocate allocate) {
+  const hsa_status_t status = allocate();
+  if (status != HSA_STATUS_ERROR_OUT_OF_RESOURCES || !session)
+    return status;
+  release(*session, true);
+  return allocate();
+}
+
+hsa_status_t watchedPoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **pointer) {
+  CheckSession *session = sessionOf();
+  const hsa_status_t status = allocateWith(session, [&] { return poolAllocate(pool, size, flags, pointer); });
+  if (status == HSA_STATUS_SUCCESS && session)
+    session->allocated(addressOf(*pointer), size);
+  return status;
+}
+
+hsa_status_t watchedMemoryAllocate(hsa_region_t region, size_t size, void **pointer) {
+  CheckSession *session = sessionOf();
+  const hsa_status_t status = allocateWith(session, [&] { return memoryAllocate(region, size, pointer); });
+  if (status == HSA_STATUS_SUCCESS && session)
+    session->allocated(addressOf(*pointer), size);
+  return status;
+}
+
+template <auto &Next> hsa_status_t watchedFree(void *pointer) {
+  CheckSession *session = sessionOf();
+  if (!session)
+    return Next(pointer);
+  switch (session->freed(addressOf(pointer))) {
+  case CheckSession::Freed::Kept:
+    release(*session, false);
+    return HSA_STATUS_SUCCESS;
+  case CheckSession::Freed::Again:
+    return HSA_STATUS_ERROR_INVALID_ALLOCATION;
+  case CheckSession::Freed::Unknown:
+    break;
+  }
+  return Next(pointer);
+}
+
+hsa_status_t watchedLock(void *host, size_t size, hsa_agent_t *agents, int count, void **pointer) {
+  const hsa_status_t status = lockMemory(host, size, agents, count, pointer);
+  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
+    session->registered(addressOf(host), addressOf(*pointer), size);
+  return status;
+}
+
+hsa_status_t watchedLockToPool(void *host, size_t size, hsa_agent_t *agents, int count, hsa_amd_memory_pool_t pool,
+                               uint32_t flags, void **pointer) {
+  const hsa_status_t status = lockToPool(host, size, agents, count, pool, flags, pointer);
+  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
+    session->registered(addressOf(host), addressOf(*pointer), size);
+  return status;
+}
+
+hsa_status_t watchedUnlock(void *host) {
+  const hsa_status_t status = unlockMemory(host);
+  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
+    session->unregistered(addressOf(host));
+  return status;
+}
+
+hsa_status_t watchedSetAttributes(void *begin, size_t size, hsa_amd_svm_attribute_pair_t *attributes, size_t count) {
+  const hsa_status_t status = setAttributes(begin, size, attributes, count);
+  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
+    session->managed(addressOf(begin), size);
+  return status;
+}
+
+/// Puts `ours` in the place of an entry, which the table may be too old to have.
+template <class Table, class Function>
+void replace(Table *table, Function *Table::*entry, Function *&next, Function *ours) {
+  const auto offset =
+      static_cast<size_t>(reinterpret_cast<const char *>(&(table->*entry)) - reinterpret_cast<const char *>(table));
+  if (offset + sizeof(Function *) > table->version.minor_id || !(table->*entry))
+    return;
+  if (table->*entry != ours)
+    next = table->*entry;
+  table->*entry = ours;
+}
+
+} // namespace
+
+void watchHsaAllocations(HsaApiTable *table, CheckSession *(*session)()) {
+  sessionOf = session;
+  CoreApiTable *core = table->core_;
+  AmdExtTable *amd = table->amd_ext_;
+  if (!core || !amd)
+    return;
+  replace(core, &CoreApiTable::hsa_memory_allocate_fn, memoryAllocate, &watchedMemoryAllocate);
+  replace(core, &CoreApiTable::hsa_memory_free_fn, memoryFree, &watchedFree<memoryFree>);
+  replace(amd, &AmdExtTable::hsa_amd_memory_pool_allocate_fn, poolAllocate, &watchedPoolAllocate);
+  replace(amd, &AmdExtTable::hsa_amd_memory_pool_free_fn, poolFree, &watchedFree<poolFree>);
+  replace(amd, &AmdExtTable::hsa_amd_memory_lock_fn, lockMemory, &watchedLock);
+  replace(amd, &AmdExtTable::hsa_amd_memory_lock_to_pool_fn, lockToPool, &watchedLockToPool);
+  replace(amd, &AmdExtTable::hsa_amd_memory_unlock_fn, unlockMemory, &watchedUnlock);
+  replace(amd, &AmdExtTable::hsa_amd_svm_attributes_set_fn, setAttributes, &watchedSetAttributes);
+  if (CheckSession *current = session())
+    current->tableSeen();
+}
+
+} // namespace luthier::vgpu

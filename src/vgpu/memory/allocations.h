@@ -1,0 +1,103 @@
+// What the application has allocated, to the byte.
+//
+// The driver knows pages; the application asked for bytes. Whoever sees its requests (driver/hsa_allocations.h) enters
+// them here. The pages at both ends of an allocation, and all pages of one that was freed, are guarded
+// (memory/address_space.h), so that accesses to them come to whoever asks `liveAround`; pages in the middle cost
+// nothing.
+//
+// Pages that no allocation touches are left alone: they belong to the runtime, and the page table decides.
+#pragma once
+
+#include "vgpu/memory/address_space.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <shared_mutex>
+#include <vector>
+
+namespace luthier::vgpu {
+
+/// Return addresses in the host's code, innermost first.
+using HostStack = std::vector<uint64_t>;
+
+struct Allocation {
+  enum class Kind : uint8_t {
+    Device,     ///< a GPU's memory
+    Host,       ///< host memory that the runtime allocated
+    Kernarg,    ///< the same, for kernel arguments
+    Registered, ///< the application's own memory
+    Managed,    ///< memory that moves
+  };
+  uint64_t begin = 0, size = 0;
+  Kind kind = Kind::Device;
+  uint64_t number = 0; ///< counts allocations, from 1
+  HostStack allocatedAt, freedAt;
+  bool claimed = false;      ///< the application itself asked for it, not its runtime
+  bool mayBeKernarg = false; ///< Host, and of a runtime that keeps nothing but arguments beside arguments
+
+  uint64_t end() const { return begin + size; }
+  bool covers(uint64_t address, uint64_t bytes) const {
+    return address >= begin && bytes <= size && address - begin <= size - bytes;
+  }
+};
+
+class Allocations {
+public:
+  explicit Allocations(AddressSpace &space) : space_(space) {}
+
+  /// Takes the place of what was known of these addresses.
+  void add(Allocation allocation);
+  /// The allocation that begins there can no longer be accessed, and its addresses are kept from being used again until
+  /// `forget` is called. False when there is none.
+  bool free(uint64_t begin, HostStack freedAt);
+  /// The addresses of a freed allocation may be used again. It is still remembered for messages, for a while.
+  void forget(uint64_t begin);
+
+  /// The application itself asked for what begins there.
+  void claim(uint64_t begin);
+  /// A kernel's arguments are there: that allocation is Kernarg from now on, if it may be.
+  void useForArguments(uint64_t address);
+
+  struct Range {
+    uint64_t begin = 0, end = 0;
+    Allocation::Kind kind = Allocation::Kind::Device;
+  };
+  /// The live allocation that has all of these bytes.
+  std::optional<Range> liveAround(uint64_t address, uint64_t bytes) const;
+  /// Whether registered memory begins or ends in one of these pages: others of its bytes are not meant to be accessed.
+  bool registeredNear(uint64_t address, uint64_t bytes) const;
+
+  struct Neighbour {
+    Allocation allocation;
+    bool freed = false;
+    enum class Where : uint8_t { Before, Inside, Behind } where = Where::Inside; ///< the first bad byte, of it
+    uint64_t distance = 0; ///< bytes between the two; within: from its beginning
+  };
+  /// The allocation, live or freed, that the access was probably meant for.
+  std::optional<Neighbour> nearest(uint64_t address, uint64_t bytes) const;
+
+  /// By number.
+  std::vector<Allocation> live() const;
+
+  /// Changes whenever something is freed: what was found before may no longer hold.
+  uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+
+private:
+  using Map = std::multimap<uint64_t, Allocation>; ///< by first address
+
+  bool needsGuard(uint64_t page) const;
+  void updateGuards(uint64_t begin, uint64_t end);
+  std::vector<Range> dropOverlapping(Map &map, uint64_t begin, uint64_t end);
+
+  AddressSpace &space_;
+  mutable std::shared_mutex mutex_;
+  Map live_, registered_; ///< only the second may overlap
+  Map freed_;             ///< not yet forgotten
+  std::map<uint64_t, Allocation> past_;
+  uint64_t nextNumber_ = 1;
+  std::atomic<uint64_t> generation_{1};
+};
+
+} // namespace luthier::vgpu
