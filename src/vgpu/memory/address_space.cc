@@ -42,64 +42,58 @@ const AddressSpace::Leaf *AddressSpace::leafOf(uint64_t page) const {
   return node ? node->leaves[(page >> kLevelBits) % kEntries].load(std::memory_order_acquire) : nullptr;
 }
 
-void AddressSpace::map(uint64_t begin, uint64_t size, DeviceMask devices) {
+/// Calls `change(leaf, hidden, entry)` for each page of the range, under the lock: `hidden` may be null, `entry` is the
+/// page's in both tables.
+template <typename Change> void AddressSpace::changePages(uint64_t begin, uint64_t size, Change change) {
   if (size == 0)
     return;
   std::lock_guard lock(mutex_);
   for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
     Leaf &leaf = leafFor(page);
-    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
-    if (hidden && hidden->pages[page % kEntries].load(std::memory_order_relaxed))
-      hidden->pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
-    else
-      leaf.pages[page % kEntries].fetch_or(devices, std::memory_order_relaxed);
+    change(leaf, leaf.hidden.load(std::memory_order_relaxed), page % kEntries);
   }
-  publishMappings(this);
+}
+
+void AddressSpace::map(uint64_t begin, uint64_t size, DeviceMask devices) {
+  changePages(begin, size, [&](Leaf &leaf, Hidden *hidden, uint64_t entry) {
+    if (hidden && hidden->pages[entry].load(std::memory_order_relaxed))
+      hidden->pages[entry].fetch_or(devices, std::memory_order_relaxed);
+    else
+      leaf.pages[entry].fetch_or(devices, std::memory_order_relaxed);
+  });
+  if (size)
+    publishMappings(this);
 }
 
 void AddressSpace::unmap(uint64_t begin, uint64_t size, DeviceMask devices) {
-  if (size == 0)
-    return;
-  std::lock_guard lock(mutex_);
-  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
-    Leaf &leaf = leafFor(page);
-    leaf.pages[page % kEntries].fetch_and(static_cast<DeviceMask>(~devices), std::memory_order_relaxed);
-    if (Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed))
-      hidden->pages[page % kEntries].fetch_and(static_cast<uint16_t>(~uint16_t{devices}), std::memory_order_relaxed);
-  }
+  changePages(begin, size, [&](Leaf &leaf, Hidden *hidden, uint64_t entry) {
+    leaf.pages[entry].fetch_and(static_cast<DeviceMask>(~devices), std::memory_order_relaxed);
+    if (hidden)
+      hidden->pages[entry].fetch_and(static_cast<uint16_t>(~uint16_t{devices}), std::memory_order_relaxed);
+  });
 }
 
 void AddressSpace::guard(uint64_t begin, uint64_t size) {
-  if (size == 0)
-    return;
-  std::lock_guard lock(mutex_);
-  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
-    Leaf &leaf = leafFor(page);
-    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
+  changePages(begin, size, [](Leaf &leaf, Hidden *hidden, uint64_t entry) {
     if (!hidden)
       leaf.hidden.store(hidden = new Hidden(), std::memory_order_release);
-    if (hidden->pages[page % kEntries].load(std::memory_order_relaxed))
-      continue;
+    if (hidden->pages[entry].load(std::memory_order_relaxed))
+      return;
     // Known before it is refused: `mapped` may be looking.
-    hidden->pages[page % kEntries].store(Hidden::kGuarded | leaf.pages[page % kEntries].load(std::memory_order_relaxed),
-                                         std::memory_order_release);
-    leaf.pages[page % kEntries].store(0, std::memory_order_release);
-  }
+    hidden->pages[entry].store(Hidden::kGuarded | leaf.pages[entry].load(std::memory_order_relaxed),
+                               std::memory_order_release);
+    leaf.pages[entry].store(0, std::memory_order_release);
+  });
 }
 
 void AddressSpace::unguard(uint64_t begin, uint64_t size) {
-  if (size == 0)
-    return;
-  std::lock_guard lock(mutex_);
-  for (uint64_t page = begin / kPageSize, last = (begin + size - 1) / kPageSize; page <= last; ++page) {
-    Leaf &leaf = leafFor(page);
-    Hidden *hidden = leaf.hidden.load(std::memory_order_relaxed);
-    const uint16_t known = hidden ? hidden->pages[page % kEntries].load(std::memory_order_relaxed) : uint16_t{0};
+  changePages(begin, size, [](Leaf &leaf, Hidden *hidden, uint64_t entry) {
+    const uint16_t known = hidden ? hidden->pages[entry].load(std::memory_order_relaxed) : uint16_t{0};
     if (!known)
-      continue;
-    leaf.pages[page % kEntries].store(static_cast<DeviceMask>(known), std::memory_order_release);
-    hidden->pages[page % kEntries].store(0, std::memory_order_release);
-  }
+      return;
+    leaf.pages[entry].store(static_cast<DeviceMask>(known), std::memory_order_release);
+    hidden->pages[entry].store(0, std::memory_order_release);
+  });
 }
 
 bool AddressSpace::guarded(uint64_t begin, uint64_t size) const {

@@ -110,6 +110,7 @@ private:
   }
   const Leaf *leafOf(uint64_t page) const;
   Leaf &leafFor(uint64_t page);
+  template <typename Change> void changePages(uint64_t begin, uint64_t size, Change change);
 
   std::vector<std::atomic<Node *>> root_;
   std::mutex mutex_;
