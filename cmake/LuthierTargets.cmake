@@ -20,6 +20,14 @@ function(luthier_batched target)
   endif()
 endfunction()
 
+# The standard headers that most libraries include take as long to compile as what is in a source, so they are compiled once for all of them.
+file(WRITE ${PROJECT_BINARY_DIR}/src/precompiled.cc "")
+add_library(luthier_library_headers OBJECT ${PROJECT_BINARY_DIR}/src/precompiled.cc)
+target_link_libraries(luthier_library_headers PRIVATE luthier_flags)
+target_compile_options(luthier_library_headers PRIVATE -fno-exceptions)
+target_precompile_headers(luthier_library_headers PRIVATE <algorithm> <array> <atomic> <cstdint> <cstring> <functional> <map> <memory> <mutex> <optional> <set> <span> <string>
+  <string_view> <unordered_map> <vector>)
+
 # luthier_library(NAME SOURCES a.cc ... DEPS other ...): one folder of src/, built without exceptions.
 function(luthier_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -27,6 +35,7 @@ function(luthier_library name)
   target_include_directories(luthier_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR}/include)
   target_compile_options(luthier_${name} PRIVATE -fno-exceptions)
   target_link_libraries(luthier_${name} PUBLIC ${ARG_DEPS} PRIVATE luthier_flags ${ARG_PRIVATE_DEPS})
+  target_precompile_headers(luthier_${name} REUSE_FROM luthier_library_headers)
   luthier_batched(luthier_${name})
 endfunction()
 
@@ -52,6 +61,17 @@ if(LUTHIER_BUILD_TESTS)
   target_precompile_headers(luthier_test_headers PRIVATE <fmt/format.h> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
 endif()
 
+# luthier_test_program(NAME SOURCES ... DEPS ...): a GoogleTest program, and no CTest.
+function(luthier_test_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
+  target_compile_options(${name} PRIVATE ${LUTHIER_TEST_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM luthier_test_headers)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  add_dependencies(build-tests ${name})
+endfunction()
+
 # luthier_test(NAME SOURCES ... DEPS ... [ENV K=V] [ROCM] [SANITIZED address|thread ...]): a GoogleTest program, each of its cases a CTest.
 # It also runs in the builds under these sanitizers (cmake/LuthierSanitized.cmake). ROCM: as luthier_rocm_tests has it.
 function(luthier_test name)
@@ -59,12 +79,7 @@ function(luthier_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} luthier_flags GTest::gtest_main GTest::gmock)
-  target_compile_options(${name} PRIVATE ${LUTHIER_TEST_OPTIONS})
-  target_precompile_headers(${name} REUSE_FROM luthier_test_headers)
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
-  add_dependencies(build-tests ${name})
+  luthier_test_program(${name} SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS})
   set(properties TIMEOUT ${ARG_TIMEOUT})
   list(LENGTH ARG_ENV env_count)
   if(env_count GREATER 1)
