@@ -156,7 +156,8 @@ TEST_F(AssemblyTest, ErrorsNameTheLine) {
   EXPECT_THAT(refusalOf("s_getpc_b64 s[30:31]"), HasSubstr("needs to know where its code is"));
   EXPECT_THAT(refusalOf("s_branch elsewhere"), HasSubstr("line 1, column 1: undefined label 'elsewhere'"));
   EXPECT_THAT(refusalOf("global_load_dword v30, v1, s[8:9]"), HasSubstr("the assembly leaves a load in flight"));
-  EXPECT_THAT(refusalOf("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0"), HasSubstr("mode"));
+  EXPECT_THAT(refusalOf("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0"),
+              HasSubstr("mode is not for inserted assembly to write"));
   EXPECT_THAT(refusalOf("s_nop 0\ns_mov_b64 flat_scratch, 0"),
               HasSubstr("line 2: s_mov_b64 flat_scratch, 0: flat_scratch_lo is not for inserted assembly to write"));
   EXPECT_THAT(refusalOf("s_nop 0\nv_add_u32_e32 v30, v200, v2"),
@@ -166,10 +167,19 @@ TEST_F(AssemblyTest, ErrorsNameTheLine) {
   EXPECT_THAT(refusalOf("s_nop 0", {{sgpr(105), 1}}), HasSubstr("gfx90a has no register"));
   Insertion sampled = text("s_nop 0");
   sampled.sampling.every = 2;
-  EXPECT_THAT(refusalOf(sampled), HasSubstr("assembly runs in every visit"));
+  EXPECT_THAT(refusalOf(sampled), HasSubstr("assembly runs in every visit, for the lanes that are active"));
   Insertion removed = text("s_nop 0");
   removed.position = Position::Remove;
   EXPECT_THAT(refusalOf(removed), HasSubstr("is replaced by nothing"));
+}
+
+/// Workgroups of 1024 work-items have 128 vector registers per lane on gfx90a.
+TEST_F(AssemblyTest, RoomForTheWorkgroup) {
+  Subject subject(HARD_COMPILED);
+  const Insertion insertion = text(subject.instrs("stack")[0], "v_mov_b32_e32 v200, 0");
+  const Rewrite rewrite = must(subject.rewriter->rewrite(subject.file.kernel("stack"), {&insertion, 1}));
+  EXPECT_THAT(rewrite.sites[0].rejected,
+              HasSubstr("with v200, the kernel's workgroups would not fit on a compute unit"));
 }
 
 /// In waves of 32 lanes, on a target whose reads of scalar registers must be waited for.
