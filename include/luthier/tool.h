@@ -41,6 +41,9 @@
 
 namespace luthier {
 
+namespace rewrite {
+struct Insertion;
+}
 class Kernel;
 class Function;
 class Launch;
@@ -310,6 +313,12 @@ public:
     add(*hook.file, hook.name, std::span(list, sizeof...(Parameters)));
     return *this;
   }
+  /// Inserts instructions, a line each, for those who want to say it themselves: for the kernel's target, as they are
+  /// written. Their registers are the kernel's. They may read all of them, and write what is not in use at this point,
+  /// or what changes() names; nothing is saved around them.
+  Point &assembly(std::string text);
+  /// Registers that the assembly given last may change for good; can be repeated.
+  Point &changes(RegRange registers);
   /// The hook called last puts what it returns into these registers.
   Point &into(RegRange registers);
   /// The hook called last is copied to this point, or its code is shared by all points that call it. Without these,
@@ -375,6 +384,7 @@ private:
     return Bits == 32 ? sizeof(Parameter) <= 4 : sizeof(Parameter) == Bits / 8;
   }
   void add(const HookFile &file, const char *hook, std::span<const Arg> args);
+  void add(rewrite::Insertion insertion);
   Point &as(uint8_t form);
   Point &when(const HookFile &file, const char *variable);
   Point &when(const HookFile &file, const char *predicate, std::span<const Arg> args);

@@ -1,5 +1,7 @@
 #include "analysis/exec_masks.h"
 
+#include "analysis/block_flow.h"
+
 #include <algorithm>
 #include <string_view>
 
@@ -161,8 +163,6 @@ ExecMasks ExecMasks::compute(const Cfg &cfg) {
   ExecMasks result;
   result.cfg_ = &cfg;
   const auto blocks = cfg.blocks();
-  result.start_.resize(blocks.size());
-  std::vector<uint8_t> reached(blocks.size()), dirty(blocks.size());
   if (blocks.empty())
     return result;
   for (const Instr &instr : cfg.instrs())
@@ -173,51 +173,40 @@ ExecMasks ExecMasks::compute(const Cfg &cfg) {
           result.words_ = range.count;
       break;
     }
-  reached[0] = dirty[0] = 1;
-  const auto order = cfg.postorder();
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t i = order.size(); i-- > 0;) {
-      const uint32_t n = order[i];
-      if (!dirty[n])
-        continue;
-      dirty[n] = 0;
-      Masks masks = result.start_[n];
-      for (uint32_t k = blocks[n].first; k <= blocks[n].last(); ++k)
-        result.step(masks, cfg.instrs()[k]);
-      if (blocks[n].call != CallKind::None)
-        for (uint16_t reg = 0; reg < kExec; ++reg) // a callee keeps EXEC
-          masks[reg] = {.base = nameOf(blocks[n].last(), reg)};
-      for (const Edge &edge : cfg.successors(blocks[n])) {
-        Masks &start = result.start_[edge.to];
-        bool changed = !reached[edge.to];
-        if (changed)
-          start = masks;
-        else {
-          // What differs is given a name by the block and the register; what is missing on one side differs too.
-          const auto meet = [&](uint16_t reg, Mask &mask, const Mask &other) {
-            const Mask joined{.base = meetingName(edge.to, reg)};
-            if (mask == other || mask == joined)
-              return;
-            mask = joined;
-            changed = true;
-          };
-          for (auto &[reg, mask] : start) {
-            const auto found = masks.find(reg);
-            meet(reg, mask, found != masks.end() ? found->second : initial(reg));
-          }
-          for (const auto &[reg, mask] : masks)
-            if (!start.contains(reg) && mask != initial(reg))
-              meet(reg, start.emplace(reg, initial(reg)).first->second, mask);
-        }
-        if (changed) {
-          reached[edge.to] = dirty[edge.to] = 1;
-          again = true;
-        }
-      }
-    }
-  }
+  BlockFlow<Masks> flow(cfg);
+  const auto enter = [&flow](uint32_t block, const Masks &masks) {
+    flow.enter(block, masks, [block](Masks &start, const Masks &other) { return merge(start, other, block); });
+  };
+  enter(0, {});
+  flow.run([&](uint32_t n, Masks masks) {
+    for (uint32_t k = blocks[n].first; k <= blocks[n].last(); ++k)
+      result.step(masks, cfg.instrs()[k]);
+    if (blocks[n].call != CallKind::None)
+      for (uint16_t reg = 0; reg < kExec; ++reg) // a callee keeps EXEC
+        masks[reg] = {.base = nameOf(blocks[n].last(), reg)};
+    for (const Edge &edge : cfg.successors(blocks[n]))
+      enter(edge.to, masks);
+  });
+  result.start_ = flow.takeStarts();
   return result;
+}
+
+/// What differs is given a name by the block and the register; what is missing on one side differs too.
+bool ExecMasks::merge(Masks &start, const Masks &other, uint32_t block) {
+  bool changed = false;
+  const auto meet = [&](uint16_t reg, Mask &mask, const Mask &there) {
+    const Mask joined{.base = meetingName(block, reg)};
+    if (mask == there || mask == joined)
+      return;
+    mask = joined;
+    changed = true;
+  };
+  for (auto &[reg, mask] : start)
+    meet(reg, mask, read(other, reg));
+  for (const auto &[reg, mask] : other)
+    if (!start.contains(reg) && mask != initial(reg))
+      meet(reg, start.emplace(reg, initial(reg)).first->second, mask);
+  return changed;
 }
 
 ExecMasks::Mask ExecMasks::before(const Instr &instr) const {

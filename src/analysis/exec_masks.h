@@ -42,6 +42,7 @@ private:
   /// Of registers that nothing has written yet.
   static Mask initial(uint16_t reg) { return {.base = 1u + reg}; }
   static Mask read(const Masks &masks, uint16_t reg);
+  static bool merge(Masks &start, const Masks &other, uint32_t block); ///< where ways meet; whether it changed `start`
   void step(Masks &masks, const Instr &instr) const;
   Mask before(const Instr &instr) const;
 

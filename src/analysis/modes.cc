@@ -1,5 +1,7 @@
 #include "analysis/modes.h"
 
+#include "analysis/block_flow.h"
+
 #include "isa/form.h"
 
 #include <algorithm>
@@ -139,35 +141,22 @@ Modes Modes::compute(const Cfg &cfg, const isa::Target &target, const ModeState 
   result.start_.assign(blocks.size(), entry);
   if (!result.changes_ && !behindCalls)
     return result;
-  std::vector<uint8_t> reached(blocks.size());
-  std::vector<uint32_t> open;
+  BlockFlow<ModeState> flow(cfg, entry);
   for (uint32_t n = 0; n < blocks.size(); ++n)
-    if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
-      if (n)
-        result.start_[n] = elsewhere;
-      reached[n] = 1;
-      open.push_back(n);
-    }
-  while (!open.empty()) {
-    const uint32_t n = open.back();
-    open.pop_back();
-    const ModeState state = result.atEnd(n);
-    for (const Edge &edge : cfg.successors(blocks[n])) {
-      bool changed = !reached[edge.to];
-      if (changed)
-        result.start_[edge.to] = state;
-      else
-        changed = result.start_[edge.to].merge(state);
-      reached[edge.to] = 1;
-      if (changed)
-        open.push_back(edge.to);
-    }
-  }
+    if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable)
+      flow.enter(n, n ? elsewhere : entry);
+  flow.run([&](uint32_t n, const ModeState &start) {
+    const ModeState state = result.behind(n, start);
+    for (const Edge &edge : cfg.successors(blocks[n]))
+      flow.enter(edge.to, state);
+  });
+  result.start_ = flow.takeStarts();
   return result;
 }
 
-ModeState Modes::atEnd(uint32_t block) const {
-  ModeState state = start_[block];
+ModeState Modes::atEnd(uint32_t block) const { return behind(block, start_[block]); }
+
+ModeState Modes::behind(uint32_t block, ModeState state) const {
   if (changes_)
     for (const Instr &instr : cfg_->instrs(cfg_->blocks()[block]))
       state.step(instr, *target_);

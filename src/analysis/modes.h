@@ -58,6 +58,7 @@ public:
   ModeState atEnd(uint32_t block) const;
 
 private:
+  ModeState behind(uint32_t block, ModeState state) const; ///< that begins with this state
   const Cfg *cfg_ = nullptr;
   const isa::Target *target_ = nullptr;
   std::vector<ModeState> start_;

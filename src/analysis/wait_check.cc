@@ -1,5 +1,6 @@
 #include "analysis/wait_check.h"
 
+#include "analysis/block_flow.h"
 #include "analysis/exec_masks.h"
 #include "analysis/in_flight.h"
 
@@ -18,14 +19,10 @@ using namespace flight;
 class Checker {
 public:
   Checker(const isa::Target &target, std::span<const CheckedFunction> functions) : target_(target) {
-    nodes_.resize(functions.size());
+    nodes_.reserve(functions.size());
     for (uint32_t n = 0; n < functions.size(); ++n) {
-      Node &node = nodes_[n];
-      node.function = functions[n];
+      nodes_.emplace_back(functions[n]);
       const Cfg &cfg = *functions[n].cfg;
-      node.start.resize(cfg.blocks().size());
-      node.reached.resize(cfg.blocks().size());
-      node.dirty.resize(cfg.blocks().size());
       if (cfg.instrs().empty())
         continue;
       byAddress_.try_emplace(cfg.instrs().front().address(), n);
@@ -58,27 +55,15 @@ public:
 
 private:
   struct Node {
+    explicit Node(const CheckedFunction &checked) : function(checked), flow(*checked.cfg) {}
     CheckedFunction function;
     InFlight entry;
     bool entered = false;
-    std::vector<InFlight> start; ///< by block
-    std::vector<uint8_t> reached, dirty;
+    BlockFlow<InFlight> flow;
     InFlight returned;
     bool returns = false;
     std::set<std::pair<uint32_t, uint32_t>> callers; ///< functions and blocks that go on when it returns
   };
-
-  static bool flowInto(Node &node, uint32_t block, const InFlight &state) {
-    bool changed = !node.reached[block];
-    if (changed) {
-      node.start[block] = state;
-      node.reached[block] = 1;
-    } else
-      changed = node.start[block].merge(state);
-    if (changed)
-      node.dirty[block] = 1;
-    return changed;
-  }
 
   void enter(uint32_t n, const InFlight &state) {
     Node &node = nodes_[n];
@@ -88,12 +73,12 @@ private:
       node.entry = state;
     node.entered = true;
     // A loop may come back to the first block; what it brings is merged there.
-    if (flowInto(node, 0, state))
+    if (node.flow.enter(0, state))
       work_.insert(n);
     // What comes back depends on what came in.
     for (const auto &[caller, block] : node.callers)
-      if (nodes_[caller].reached[block]) {
-        nodes_[caller].dirty[block] = 1;
+      if (nodes_[caller].flow.reached(block)) {
+        nodes_[caller].flow.lookAgain(block);
         work_.insert(caller);
       }
   }
@@ -107,24 +92,14 @@ private:
   void flow(uint32_t n) {
     Node &node = nodes_[n];
     const Cfg &cfg = *node.function.cfg;
-    const auto order = cfg.postorder();
-    for (bool again = true; again;) {
-      again = false;
-      for (size_t i = order.size(); i-- > 0;) {
-        const uint32_t number = order[i];
-        if (!node.dirty[number])
-          continue;
-        node.dirty[number] = 0;
-        const Block &block = cfg.blocks()[number];
-        InFlight state = node.start[number];
-        for (const Instr &instr : cfg.instrs(block))
-          step(state, instr, [](const Touch &) {});
-        if (!leave(n, number, state))
-          continue;
+    node.flow.run([&](uint32_t number, InFlight state) {
+      const Block &block = cfg.blocks()[number];
+      for (const Instr &instr : cfg.instrs(block))
+        step(state, instr, [](const Touch &) {});
+      if (leave(n, number, state))
         for (const Edge &edge : cfg.successors(block))
-          again |= flowInto(node, edge.to, state);
-      }
-    }
+          node.flow.enter(edge.to, state);
+    });
   }
 
   /// What happens at a block's end, beyond its successors; false: nothing goes on to them, as far as is known yet.
@@ -170,7 +145,7 @@ private:
     if (!changed)
       return;
     for (const auto &[caller, block] : node.callers) {
-      nodes_[caller].dirty[block] = 1;
+      nodes_[caller].flow.lookAgain(block);
       work_.insert(caller);
     }
   }
@@ -331,9 +306,9 @@ private:
       report_.gaps.push_back({n, &cfg.instrs().front(), "no path leads to it"});
     for (uint32_t number = 0; number < cfg.blocks().size(); ++number) {
       const Block &block = cfg.blocks()[number];
-      if (!node.reached[number])
+      if (!node.flow.reached(number))
         continue;
-      InFlight state = node.start[number];
+      InFlight state = node.flow.start(number);
       for (const Instr &instr : cfg.instrs(block)) {
         step(state, instr, [&](const Touch &touch) { // before the state changes
           if (touch.kind == WaitFinding::Kind::Lds) {

@@ -1,5 +1,7 @@
 #include "analysis/waits.h"
 
+#include "analysis/block_flow.h"
+
 #include <algorithm>
 
 namespace luthier::analysis {
@@ -151,60 +153,37 @@ Waits Waits::compute(const Cfg &cfg, const isa::Target &target, const WaitContex
   result.cfg_ = &cfg;
   result.target_ = &target;
   const auto blocks = cfg.blocks();
-  result.start_.resize(blocks.size());
-  std::vector<uint8_t> reached(blocks.size()), dirty(blocks.size());
+  BlockFlow<WaitState> flow(cfg);
   for (uint32_t n = 0; n < blocks.size(); ++n)
-    if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable) {
-      reached[n] = dirty[n] = 1;
-      if (n != 0 || !context.kernel)
-        result.start_[n] = WaitState::unknown(target);
-    }
+    if (n == 0 || blocks[n].addressTaken || !blocks[n].reachable)
+      flow.enter(n, n == 0 && context.kernel ? WaitState() : WaitState::unknown(target));
 
   bool returned = false;
-  const auto order = cfg.postorder();
-  for (bool again = true; again;) {
-    again = false;
-    for (size_t i = order.size(); i-- > 0;) {
-      const uint32_t n = order[i];
-      if (!dirty[n])
-        continue;
-      dirty[n] = 0;
-      WaitState state = result.start_[n];
-      for (const Instr &instr : cfg.instrs(blocks[n]))
-        state.step(instr, target);
-      if (blocks[n].call != CallKind::None) {
-        const WaitState *left =
-            blocks[n].call == CallKind::Direct && context.returned ? context.returned(blocks[n].callTarget) : nullptr;
-        state = left ? *left : WaitState::unknown(target);
-      }
-      for (const Edge &edge : cfg.successors(blocks[n])) {
-        if (!cfg.mayBeTaken(edge))
-          continue;
-        bool changed = !reached[edge.to];
-        if (changed) {
-          result.start_[edge.to] = state;
-          reached[edge.to] = 1;
-        } else
-          changed = result.start_[edge.to].merge(state);
-        if (changed) {
-          dirty[edge.to] = 1;
-          again = true;
-        }
-      }
-      // A jump to other code returns from there: nothing is known of that.
-      const bool leaves =
-          blocks[n].exit == Exit::Tail || blocks[n].exit == Exit::FallsOut || blocks[n].exit == Exit::Unknown;
-      if (blocks[n].exit == Exit::Return || leaves) {
-        if (leaves)
-          state = WaitState::unknown(target);
-        if (returned)
-          result.atReturn_.merge(state);
-        else
-          result.atReturn_ = state;
-        returned = true;
-      }
+  flow.run([&](uint32_t n, WaitState state) {
+    for (const Instr &instr : cfg.instrs(blocks[n]))
+      state.step(instr, target);
+    if (blocks[n].call != CallKind::None) {
+      const WaitState *left =
+          blocks[n].call == CallKind::Direct && context.returned ? context.returned(blocks[n].callTarget) : nullptr;
+      state = left ? *left : WaitState::unknown(target);
     }
-  }
+    for (const Edge &edge : cfg.successors(blocks[n]))
+      if (cfg.mayBeTaken(edge))
+        flow.enter(edge.to, state);
+    // A jump to other code returns from there: nothing is known of that.
+    const bool leaves =
+        blocks[n].exit == Exit::Tail || blocks[n].exit == Exit::FallsOut || blocks[n].exit == Exit::Unknown;
+    if (blocks[n].exit == Exit::Return || leaves) {
+      if (leaves)
+        state = WaitState::unknown(target);
+      if (returned)
+        result.atReturn_.merge(state);
+      else
+        result.atReturn_ = state;
+      returned = true;
+    }
+  });
+  result.start_ = flow.takeStarts();
   return result;
 }
 

@@ -118,7 +118,8 @@ private:
                                  .result = spec_.result,
                                  .form = rewrite::HookForm::Auto,
                                  .sampling = spec_.sampling,
-                                 .predicate = spec_.predicate};
+                                 .predicate = spec_.predicate,
+                                 .assembly = spec_.assembly};
     const auto give = [&](const std::vector<SiteSpec::Argument> &from, std::vector<rewrite::Argument> &to) {
       for (const SiteSpec::Argument &argument : from)
         to.push_back(argument.blockSize ? rewrite::Argument::constant(cfg_.blocks()[cfg_.blockOf(index)].count)

@@ -20,6 +20,7 @@ const std::string_view kSiteSpecHelp =
     R"help(SPEC says where a hook goes and what it is given:
 
   POSITION WHAT [in [FUNCTION] [Ln]] [every N [together]] [when VARIABLE] [if HOOK(...)]: HOOK(ARGUMENT, ...) [-> RESULT]
+  POSITION WHAT [in [FUNCTION] [Ln]]: assembly("LINE", ...) [changes REGISTER, ...]
 
 POSITION       WHAT
   before       instructions; several kinds with commas between them:
@@ -47,13 +48,16 @@ ARGUMENT       12, 0xff, -1; a register: s4, s[4:5], v3, a0, exec, vcc, scc, m0;
                instruction's address in the file; callee: where a call through a register goes; block_size: instructions of
                the block; of the launch: workgroup_id_x (y, z), workitem_id_x (y, z), dispatch_ptr, queue_ptr, kernarg_ptr, dispatch_id
 RESULT         what gets the value that the hook returns: a register, or an operand of the instruction
+LINE           an instruction, placed as it is written. It may read all registers of the kernel, and write those that are
+               not in use there, or that `changes` names
 
 Names with other characters than letters, digits and :: are put in quotes: "my::count(unsigned int)"(1).
 
   --at 'before global_store_*: record(address, width, exec)'
   --at 'block-entry: count(block_size)' --at 'kernel-exit: flush()'
   --at 'before loads every 100 together: record(address)'
-  --at 'after v_exp_f32 in "scale(float*)" L3: clamp(op0) -> op0')help";
+  --at 'after v_exp_f32 in "scale(float*)" L3: clamp(op0) -> op0'
+  --at 'before s_endpgm: assembly("s_sleep 1", "v_add_u32 v9, 1, v9") changes v9')help";
 
 namespace {
 
@@ -404,6 +408,8 @@ private:
     if (spec_.position == Position::Remove)
       return error("`remove` takes no hook; `replace` does");
     LUTHIER_TRY(next());
+    if (at("assembly"))
+      return assembly();
     LUTHIER_TRY(call(spec_.hook, spec_.hookColumn, spec_.arguments));
     if (token_.kind != Token::Kind::Arrow)
       return {};
@@ -415,6 +421,37 @@ private:
     else
       return error("a register or an operand (op0) gets the result");
     return next();
+  }
+
+  /// Lines in quotes, and the registers that they may change.
+  Result<void> assembly() {
+    if (spec_.sampling.any() || !spec_.predicate.empty())
+      return error("assembly runs in every visit: `every`, `when` and `if` are for hooks");
+    LUTHIER_TRY(next());
+    if (token_.kind != Token::Kind::Open)
+      return error("'(' is missing");
+    spec_.assembly.emplace();
+    do {
+      LUTHIER_TRY(next());
+      if (token_.kind != Token::Kind::Quoted)
+        return error("a line of assembly is missing: \"s_nop 0\"");
+      spec_.assembly->text += fmt::format("{}{}", spec_.assembly->text.empty() ? "" : "\n", token_.text);
+      LUTHIER_TRY(next());
+    } while (token_.kind == Token::Kind::Comma);
+    if (token_.kind != Token::Kind::Close)
+      return error("',' or ')' is missing");
+    LUTHIER_TRY(next());
+    if (!at("changes"))
+      return {};
+    do {
+      LUTHIER_TRY(next());
+      const auto regs = registersOf(token_.text);
+      if (token_.kind != Token::Kind::Word || !regs)
+        return error("a register is expected behind `changes`: s4, s[4:5], v3, a0, exec, vcc, scc, m0");
+      spec_.assembly->changes.insert(*regs);
+      LUTHIER_TRY(next());
+    } while (token_.kind == Token::Kind::Comma);
+    return {};
   }
 
   Result<void> argument(std::vector<SiteSpec::Argument> &arguments) {

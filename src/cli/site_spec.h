@@ -43,7 +43,8 @@ struct SiteSpec {
   std::vector<What> what;
   std::string function;          ///< empty: any
   std::optional<uint32_t> block; ///< instructions of this one only
-  std::string hook;              ///< empty: none (remove)
+  std::string hook;              ///< empty: none (remove), or assembly
+  std::optional<rewrite::Assembly> assembly;
   size_t hookColumn = 0;
   std::vector<Argument> arguments;
   std::string predicate; ///< a hook that decides whether it runs; empty: it does

@@ -112,6 +112,8 @@ struct Fragment {
   std::vector<Port> inputs, outputs; ///< a port in both lists has the same registers in both
   std::vector<FragmentRelocation> relocations;
   uint32_t frameBytes = 0; ///< scratch that each lane needs for local variables; 0: there is no port Frame
+  /// No hook, but assembly of the tool: its registers are the kernel's own and stay what they are; there are no ports.
+  bool asWritten = false;
 
   // Read off the code.
   RegSet reads;               ///< everything that is read anywhere

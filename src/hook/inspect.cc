@@ -173,13 +173,14 @@ int64_t trapNumber(const Instr &instr) {
 
 bool isIndexed(const Instr &instr) { return instr.is(Property::Indexed) || instr.is(Property::IndexMode); }
 
-/// Why a fragment cannot have this instruction; null when it can.
+} // namespace
+
 const char *refusal(const Fragment &fragment, const Instr &instr) {
   if (instr.is(Property::EndProgram) || (instr.opcode() == Opcode::S_TRAP && trapNumber(instr) != kTrapOfAsserts))
     return "would end the wave";
   if (instr.is(Property::Call) || instr.is(Property::IndirectBranch))
     return "calls a function that cannot be inlined";
-  if (instr.is(Property::Barrier))
+  if (instr.is(Property::Barrier) && !fragment.asWritten)
     return "waits at a barrier of the workgroup";
   if (instr.opcode() == Opcode::S_GETPC_B64)
     return "needs to know where its code is";
@@ -191,12 +192,15 @@ const char *refusal(const Fragment &fragment, const Instr &instr) {
     return "indexes a vector by a variable"; // registers are renamed one by one
   if (instr.is(Property::SkipMode))
     return "changes what instructions do";
-  if (instr.is(Property::Dual))
+  if (instr.is(Property::Dual) && !fragment.asWritten)
     return "has two operations in one instruction, whose registers cannot be renamed one by one";
   return nullptr;
 }
 
+namespace {
+
 Result<void> readCode(Fragment &fragment, const isa::Target &target) {
+  const std::string name = fragment.asWritten ? "the assembly" : "hook " + fragment.hook;
   const auto code = fragment.code.instrs();
   RegSet scalarResults;
   for (const Port &port : fragment.outputs)
@@ -205,7 +209,7 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
   bool sideEffects = !scalarResults.empty();
   for (const Instr &instr : code) {
     if (const char *reason = refusal(fragment, instr))
-      return makeError("hook {} {}", fragment.hook, reason);
+      return makeError("{} {}", name, reason);
     for (const RegRange range : instr.reads()) {
       fragment.reads.insert(range);
       fragment.vector |= range.contains(Reg::ExecLo);
@@ -217,7 +221,7 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
     if (const auto to = instr.target()) {
       fragment.loops |= *to <= instr.address();
       if (*to > fragment.bytes.size() || (*to < fragment.bytes.size() && !fragment.code.at(*to)))
-        return makeError("hook {} branches out of its code", fragment.hook);
+        return makeError("{} branches out of its code", name);
     }
     // With no lane active, vector instructions do nothing; what scalar ones do with values that no lane has must not
     // reach memory, and what ignores EXEC must not reach results.
@@ -230,11 +234,11 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
           instr.writes(), [](RegRange range) { return isVector(range.first) || isAccumulator(range.first); });
   }
   if (fragment.writes.contains(Reg::Mode))
-    return makeError("hook {} changes the wave's floating-point mode", fragment.hook);
-  for (unsigned n = 0; n < number(Reg::End) - number(Reg::A0); ++n)
+    return makeError("{} changes the wave's floating-point mode", name);
+  for (unsigned n = 0; n < number(Reg::End) - number(Reg::A0) && !fragment.asWritten; ++n)
     if (fragment.reads.contains(agpr(n)) || fragment.writes.contains(agpr(n)))
-      return makeError("hook {} needs more vector registers than there are", fragment.hook);
-  fragment.safeWhenEmpty = fragment.kind == HookKind::Lane && !fragment.loops && !sideEffects;
+      return makeError("{} needs more vector registers than there are", name);
+  fragment.safeWhenEmpty = fragment.asWritten || (fragment.kind == HookKind::Lane && !fragment.loops && !sideEffects);
 
   RegSet used = fragment.reads | fragment.writes;
   for (const auto *ports : {&fragment.inputs, &fragment.outputs})
@@ -249,7 +253,7 @@ Result<void> readCode(Fragment &fragment, const isa::Target &target) {
 
   const InFlight left = inFlight(fragment.code, target).back();
   if (left.loads())
-    return makeError("hook {} leaves a load in flight", fragment.hook);
+    return makeError("{} leaves a load in flight", name);
   fragment.pendingVector = left.vectorStores;
   fragment.pendingScalar = left.scalarStores || left.ldsStores;
   return {};
@@ -277,17 +281,29 @@ Result<void> checkRelocations(const Fragment &fragment) {
   return {};
 }
 
+Result<void> decodeInto(Fragment &fragment, isa::Decoder &decoder) {
+  auto code = decoder.decode(fragment.bytes, 0);
+  if (!code)
+    return makeError("hook {}: its code cannot be decoded: {}", fragment.hook, code.error().message());
+  fragment.code = std::move(*code);
+  return {};
+}
+
 } // namespace
+
+Result<void> inspectAssembly(Fragment &fragment, const isa::Target &target, unsigned waveSize) {
+  const auto decoder = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
+  LUTHIER_TRY(decodeInto(fragment, *decoder));
+  if (waitForAllOfLds(fragment, target))
+    LUTHIER_TRY(decodeInto(fragment, *decoder));
+  if (addScalarWaits(fragment, target))
+    LUTHIER_TRY(decodeInto(fragment, *decoder));
+  return readCode(fragment, target);
+}
 
 Result<void> inspect(Fragment &fragment, const isa::Target &target, unsigned waveSize) {
   const auto decoder = LUTHIER_TRY(isa::Decoder::create(target, waveSize));
-  const auto decode = [&]() -> Result<void> {
-    auto code = decoder->decode(fragment.bytes, 0);
-    if (!code)
-      return makeError("hook {}: its code cannot be decoded: {}", fragment.hook, code.error().message());
-    fragment.code = std::move(*code);
-    return {};
-  };
+  const auto decode = [&] { return decodeInto(fragment, *decoder); };
   LUTHIER_TRY(decode());
   if (waitForAllOfLds(fragment, target))
     LUTHIER_TRY(decode());

@@ -19,6 +19,7 @@
 #include <llvm/Support/raw_ostream.h>
 
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <cstring>
 #include <mutex>
@@ -34,9 +35,15 @@ namespace luthier::isa {
 
 namespace {
 
+/// One of many lines of text: line, column and what is there are named.
 void collect(const llvm::SMDiagnostic &diagnostic, void *text) {
-  llvm::raw_string_ostream stream(*static_cast<std::string *>(text));
-  diagnostic.print(nullptr, stream, false);
+  auto &all = *static_cast<std::string *>(text);
+  all += all.empty() ? "" : "; ";
+  if (diagnostic.getLineNo() > 0)
+    all += fmt::format("line {}, column {}: ", diagnostic.getLineNo(), diagnostic.getColumnNo() + 1);
+  all += diagnostic.getMessage();
+  if (const llvm::StringRef line = diagnostic.getLineContents().trim(); !line.empty())
+    all += fmt::format(": {}", std::string_view(line));
 }
 
 template <class T> T readAt(const std::vector<uint8_t> &bytes, uint64_t offset) {
@@ -96,7 +103,7 @@ Result<std::vector<uint8_t>> assembleObject(const Target &target, std::string_vi
     return makeError("LLVM cannot assemble for {}", target.name);
   parser->setTargetParser(*targetParser);
   if (parser->Run(false) || context.hadError())
-    return makeError("cannot assemble:\n{}", diagnostics);
+    return makeError("cannot assemble: {}", diagnostics);
   return std::vector<uint8_t>(image.begin(), image.end());
 }
 

@@ -13,7 +13,8 @@
 namespace luthier::isa {
 
 /// The machine code of `source`: instructions, labels and data directives, all in .text. Everything must be resolved
-/// within the text; what is not is an error, as is whatever the assembler objects to. `waveSize` 0 is the target's own.
+/// within the text; what is not is an error, as is whatever the assembler objects to, which is named by line and
+/// column. `waveSize` 0 is the target's own.
 Result<std::vector<uint8_t>> assemble(const Target &target, std::string_view source, unsigned waveSize = 0);
 
 /// `source` as a relocatable ELF object.

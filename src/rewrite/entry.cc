@@ -11,8 +11,8 @@ using object::InitialSgpr;
 namespace bits = object::properties;
 
 constexpr unsigned kMostUserSgprs = 16, kMostDescribed = 31;
-constexpr uint32_t kGroupSegmentSize = 28; ///< offset in hsa_kernel_dispatch_packet_t
-constexpr unsigned kWorkitemIds = 3;       ///< vector registers that a wave may find them in
+constexpr uint32_t kPrivateSegmentSize = 24, kGroupSegmentSize = 28; ///< offsets in hsa_kernel_dispatch_packet_t
+constexpr unsigned kWorkitemIds = 3;                                 ///< vector registers that a wave may find them in
 
 Result<void> canHaveLds(const isa::Target &target, const object::KernelDescriptor &descriptor, const LdsNeeds &needs) {
   if (target.ldsLimitInM0)
@@ -111,7 +111,7 @@ Result<object::KernelDescriptor> Entry::extended(const object::KernelDescriptor 
     enable(bits::kernargPtr);
   if (needs_.groupBlocks && !target_->workgroupIdsInTtmps)
     object::rsrc2::workgroupIds.set(d.rsrc2, 7);
-  if (needs_.lds.bytes)
+  if (needs_.lds.bytes || needs_.frameAtEnd)
     enable(bits::dispatchPtr);
   if (spill) {
     object::rsrc2::privateSegment.set(d.rsrc2, 1);
@@ -177,6 +177,8 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
     LUTHIER_TRY(canHaveLds(target, descriptor, needs.lds));
     entry.lds_ = LUTHIER_TRY(scalars(static_cast<unsigned>(needs.lds.offsets.size()), "the address of LDS"));
   }
+  if (needs.frameAtEnd)
+    entry.frame_ = LUTHIER_TRY(scalars(1, "the address of local variables"));
   if (needs.groupBlocks)
     entry.groups_ = LUTHIER_TRY(scalars(2 * needs.groupBlocks, "the address of per-workgroup variables"));
   if (needs.startLanes)
@@ -188,12 +190,12 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
   }
   // What the kernel has in other registers at its start is not yet of interest to anybody.
   const bool preloaded = descriptor.preloadLength() != 0;
-  const bool ofGroup = needs.lds.bytes || needs.groupBlocks;
-  RegRange spare{sgpr((least + 1) & ~1u), static_cast<uint16_t>(preloaded || ofGroup ? 4 : 2)};
+  const bool ofPacket = needs.lds.bytes || needs.groupBlocks || needs.frameAtEnd;
+  RegRange spare{sgpr((least + 1) & ~1u), static_cast<uint16_t>(preloaded || ofPacket ? 4 : 2)};
   while (reserved.containsAny(spare))
     spare.first = spare.first + 2;
   entry.spare_ = spare.first;
-  if (lanes || preloaded || ofGroup || entry.segment().bytes || !entry.lanes_.empty())
+  if (lanes || preloaded || ofPacket || entry.segment().bytes || !entry.lanes_.empty())
     pool.use(spare);
   if (needs.lds.bytes) {
     const RegRange pair = pool.unreservedVectors(2, kWorkitemIds);
@@ -244,7 +246,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   CodeSequence code;
   literals_.clear();
   const bool nothing = needs_.values.empty() && !needs_.waveRegisters && counters_.empty() && lanes_.empty() &&
-                       !needs_.launchBlocks && !needs_.lds.bytes && !needs_.groupBlocks && !spill;
+                       !needs_.launchBlocks && !needs_.lds.bytes && !needs_.groupBlocks && !needs_.frameAtEnd && !spill;
   if (nothing && !original.preloadLength())
     return code;
   descriptor = LUTHIER_TRY(extended(original, spill));
@@ -305,6 +307,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   for (const LaunchArgument &argument : segment.arguments)
     load(valueOf(argument.value), argument.offset);
   writeGroupBlocks(glue, code, is, keep);
+  writeFrame(glue, code, is, keep);
   writeLds(glue, code, is, keep);
   if (segment.bytes) {
     // From here on the pair is what the application gave, for hooks too. Not loaded over itself: with XNACK a load may
@@ -407,6 +410,19 @@ void Entry::writeGroupBlocks(const Glue &glue, CodeSequence &code, const object:
     for (unsigned half = 0; half < 2; ++half)
       keep(groupBlock(n), half, spare_ + half);
   }
+}
+
+/// Behind all that the launch has given the stack. What there is more than local variables take is for their alignment.
+void Entry::writeFrame(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const {
+  if (!needs_.frameAtEnd)
+    return;
+  const Reg base = spare_ + 2;
+  constexpr uint32_t kAlign = hook::kFrameAlignment - 1;
+  glue.loadDword(code, base, sgpr(is[InitialSgpr::DispatchPtr].first), kPrivateSegmentSize);
+  glue.wait(code, analysis::setOf(analysis::Counter::Lgkm));
+  glue.addLiteral(code, GlueOp::AddScalarLiteral, base, kAlign - needs_.frameAtEnd, base);
+  glue.addLiteral(code, GlueOp::AndScalarLiteral, base, ~kAlign, base);
+  keep(frame_, 0, base);
 }
 
 /// Every wave clears all of it before any goes on: a barrier that all of them come to, as the first thing they do,

@@ -52,6 +52,8 @@ struct EntryNeeds {
   unsigned groupBlocks = 0; ///< addresses of the workgroup's own, two SGPRs each
   bool startLanes = false;  ///< EXEC as it is at the start
   bool scratch = false;     ///< hooks have local variables in memory
+  /// That is the last so many bytes of the private segment, whose size is the launch's: behind a stack that grows.
+  uint32_t frameAtEnd = 0;
 };
 
 class Entry {
@@ -68,6 +70,7 @@ public:
   Home startLanes() const { return startLanes_; }
   Home ldsBlock(unsigned n) const { return lds_.from(n, 1); }
   Home groupBlock(unsigned n) const { return groups_.from(2 * n, 2); }
+  Home frame() const { return frame_; } ///< where it begins (EntryNeeds::frameAtEnd)
   uint32_t moreLds() const { return needs_.lds.more(); }
   LaunchSegment segment() const;
 
@@ -90,6 +93,7 @@ private:
   void clearLanes(const Glue &glue, CodeSequence &code) const;
   using Keep = std::function<void(const Home &, unsigned dword, Reg from)>;
   void writeLds(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
+  void writeFrame(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
   void writeGroupBlocks(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
   void writePreloading(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, uint32_t offset) const;
 
@@ -97,7 +101,7 @@ private:
   EntryNeeds needs_;
   bool blocksInSegment_ = true;
   std::map<hook::LaunchValue, Home> values_;
-  Home wave_, blocks_, startLanes_, lds_, groups_;
+  Home wave_, blocks_, startLanes_, lds_, groups_, frame_;
   std::vector<Home> counters_;
   Reg ldsAddress_ = Reg::V0, ldsZero_ = Reg::V0; ///< free in this code
   std::vector<std::vector<Reg>> lanes_;
@@ -106,7 +110,7 @@ private:
   mutable std::vector<BlockLiteral> literals_;
 };
 
-/// Whether scratch can be used on this target by a kernel that had none, and if not, why.
+/// Whether scratch can be used behind the kernel's own, at a place that is known, and if not, why.
 Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor);
 
 } // namespace luthier::rewrite

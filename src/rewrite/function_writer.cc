@@ -471,7 +471,7 @@ Result<void> FunctionWriter::insertOne(uint32_t insertion, const Instr &at, cons
   LUTHIER_TRY(context_.bind(insertion, at, site));
   SharedPlace *shared = context_.shared[insertion];
   site.shared = shared ? &shared->hook : nullptr;
-  if (modes_ && site.fragment->fragment->reads.contains(Reg::Mode) && plantedFault() != Fault::Mode) {
+  if (modes_ && dependsOnMode(*site.fragment->fragment) && plantedFault() != Fault::Mode) {
     if (point.mode.mayTrap() && !(analysis::settableModeBits(context_.glue.target()) & analysis::kExceptionBits))
       return makeError("exceptions may be enabled here, which {} does not let hooks turn off",
                        context_.glue.target().name);

@@ -76,6 +76,8 @@ std::string_view labelOf(const Argument &argument) {
 
 std::string noteOf(const Insertion &insertion, const Site &site, const PlacedSite &placed) {
   const hook::Fragment &fragment = *site.fragment->fragment;
+  if (fragment.asWritten)
+    return "assembly";
   std::vector<std::string> parameters(insertion.argumentCount());
   std::string others;
   size_t at = 0;

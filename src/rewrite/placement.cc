@@ -230,6 +230,14 @@ Result<void> Writer::writeOutputs(CodeSequence &code) {
   return {};
 }
 
+/// By an instruction that writes nothing of the other half.
+bool writesHalfOfVcc(const hook::Fragment &fragment) {
+  return std::ranges::any_of(fragment.code.instrs(), [](const Instr &instr) {
+    return std::ranges::any_of(instr.writes(),
+                               [](RegRange range) { return range.contains(Reg::VccLo) != range.contains(Reg::VccHi); });
+  });
+}
+
 Result<PlacedSite> Writer::write() {
   PlacedSite placed;
   CodeSequence &in = placed.before, &out = placed.after;
@@ -342,6 +350,8 @@ Result<PlacedSite> Writer::write() {
     for (const InstrTemplate &instr : site_.fragment->instrs)
       placed.fragment.add(instr, plan_.map);
 
+  if (fragment_.asWritten && writesHalfOfVcc(fragment_) && !glue_.target().partialVccWritesUpdateVccz)
+    glue_.add(out, GlueOp::RestoreVcc, Reg::VccLo); // a write of all of it, for VCCZ
   restoreMode(out);
   if (lane)
     LUTHIER_TRY(writeOutputs(out));

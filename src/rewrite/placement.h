@@ -70,6 +70,7 @@ struct Site {
   /// Where EXEC is that a lane hook runs with; none: the guest's.
   std::optional<Home> startLanes = {};
   std::vector<VisitCheck> checks = {}; ///< all must agree
+  RegSet mayChange = {};               ///< of the kernel's, by assembly; nothing of it is saved
 };
 
 struct PlacedSite {
@@ -114,8 +115,9 @@ struct SpillArea {
   uint32_t base = 0;                  ///< where it starts, in bytes per lane
   uint32_t frame = 0, frameBytes = 0; ///< before it: memory of the hooks' own, one after the other
   bool frameUsed = false;
-  uint32_t slots = 0;                         ///< in use, of four bytes
-  bool direct = false;                        ///< instructions reach all of it without a register
+  bool frameAtEnd = false; ///< it is at the end of what the launch gives instead, behind a stack that grows
+  uint32_t slots = 0;      ///< in use, of four bytes
+  bool direct = false;     ///< instructions reach all of it without a register
   static constexpr uint32_t kMostSlots = 260; ///< all vector registers, and those that keep scalar ones
   /// Memory of the wave for scalar values, reached from FLAT_SCRATCH by scalar instructions: no register is needed to
   /// get at it. First what is kept for the whole kernel, then what a site saves; offsets in bytes.

@@ -123,7 +123,7 @@ Result<void> addPoints(const Insertion &insertion, uint32_t number,
     if (at.removed)
       return makeError("the instruction at {:#x} is replaced or removed twice", instr.address());
     at.removed = true;
-    if (insertion.position == Position::Replace && insertion.module)
+    if (insertion.position == Position::Replace && insertion.inserts())
       at.instead.push_back(number);
     return {};
   }

@@ -20,6 +20,11 @@ struct Cluster {
   bool written = false;   ///< any of them, anywhere in the fragment
 };
 
+/// Whether it must run in the mode that hooks are compiled for. Assembly runs in the kernel's.
+inline bool dependsOnMode(const hook::Fragment &fragment) {
+  return fragment.reads.contains(Reg::Mode) && !fragment.asWritten;
+}
+
 struct PreparedFragment {
   std::shared_ptr<const hook::Fragment> fragment;
   std::vector<InstrTemplate> instrs;

@@ -87,6 +87,24 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   return pool;
 }
 
+Result<void> RegisterPool::claim(const RegSet &regs) {
+  for (Reg reg = regs.firstFrom(Reg::S0); reg != Reg::End; reg = regs.firstFrom(reg + 1)) {
+    if ((isVector(reg) && !fits(number(reg) - number(Reg::V0) + 1, original_.accVgprs)) ||
+        (isAccumulator(reg) && !fits(original_.vgprs, number(reg) - number(Reg::A0) + 1)))
+      return makeError("with {}, the kernel's workgroups would not fit on a compute unit", toString(reg));
+    if (spareScalars_.contains(reg))
+      spareScalars_ = {};
+    use({reg, 1});
+    if (lendable_.contains(reg))
+      continue;
+    usable_.erase(reg);
+    beyondAccumulators_.erase(reg);
+    reserved_.insert(reg);
+  }
+  dropAccumulatorsWithoutRoom();
+  return {};
+}
+
 Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
   const unsigned alignment = count > 2 ? 4 : count;
   // New ones first, then those that the kernel leaves out.

@@ -40,6 +40,10 @@ public:
   static Result<RegisterPool> create(const object::CodeObject &object, const object::Symbol &kernel,
                                      const RegSet &touched, bool open, unsigned largestGroup);
 
+  /// Registers that inserted assembly names: nothing else gets them, as if they were the kernel's. Before anything is
+  /// reserved. An error names one that there is no room for.
+  Result<void> claim(const RegSet &regs);
+
   /// Consecutive registers for the whole kernel, from number `least` on, or lanes, or the spare ones; none when there
   /// is no room.
   Home reserveScalars(unsigned count, unsigned least);

@@ -58,6 +58,13 @@ Rewriter::Impl::prepare(const Insertion &insertion, const std::vector<ResolvedAr
   return place.get();
 }
 
+Result<const AssemblyCode *> Rewriter::Impl::assemble(const std::string &text, unsigned waveSize) {
+  std::unique_ptr<AssemblyCode> &place = assembled[{text, waveSize}];
+  if (!place)
+    place = LUTHIER_TRY(AssemblyCode::make(text, object.target(), waveSize));
+  return place.get();
+}
+
 Rewriter::Rewriter(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Rewriter::~Rewriter() = default;
 
@@ -65,7 +72,7 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(const object::CodeObject &obj
                                                    LaunchBlocks blocks) {
   if (!object.hasTarget())
     return makeError("{}: the target {} is not known", object.origin(), object.targetId());
-  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}, {}});
+  std::unique_ptr<Impl> impl(new Impl{object, compiler, blocks, nullptr, nullptr, {}, {}, {}, {}, {}});
   impl->program = LUTHIER_TRY(analysis::Program::create(object));
   impl->overlaps = object.overlaps();
   return std::unique_ptr<Rewriter>(new Rewriter(std::move(impl)));
@@ -76,7 +83,9 @@ namespace {
 /// Hook and place, for messages.
 std::string describe(const Insertion &insertion, const object::Symbol &kernel) {
   const std::string_view function = insertion.function ? insertion.function->name : kernel.name;
-  std::string text = insertion.hook.empty() ? std::string() : fmt::format("hook {}, ", insertion.hook);
+  std::string text = insertion.assembly       ? "assembly, "
+                     : insertion.hook.empty() ? std::string()
+                                              : fmt::format("hook {}, ", insertion.hook);
   text += toString(insertion.position);
   if (insertion.position < Position::FunctionEntry)
     text += fmt::format(" at {:#x}", insertion.address);

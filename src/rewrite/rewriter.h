@@ -84,6 +84,12 @@ struct Sampling {
   bool any() const { return every != 1 || !when.empty(); }
 };
 
+/// Instructions as text, for the kernel's target; they are placed as they are written (rewrite/assembly.h).
+struct Assembly {
+  std::string text;
+  RegSet changes = {}; ///< registers of the kernel that it may change for good
+};
+
 struct Insertion {
   Position position = Position::Before;
   const object::Symbol *function = nullptr; ///< null: the kernel
@@ -91,7 +97,7 @@ struct Insertion {
   /// block that an Edge leaves; in the file.
   uint64_t address = 0;
   uint64_t edgeTo = 0;                            ///< Edge: address of the block that it goes to
-  std::shared_ptr<const hook::HookModule> module; ///< null only for Remove, and for Replace by nothing
+  std::shared_ptr<const hook::HookModule> module; ///< null only for Assembly, Remove, and Replace by nothing
   std::string hook;
   std::vector<Argument> arguments; ///< one per parameter of the hook
   RegRange result = {};            ///< guest registers that get what the hook returns; none: it is dropped
@@ -100,7 +106,9 @@ struct Insertion {
   std::string predicate =
       {}; ///< a hook of the module that decides whether, or for which lanes, it runs; empty: it does
   std::vector<Argument> predicateArguments = {};
+  std::optional<Assembly> assembly = {}; ///< instead of a hook
 
+  bool inserts() const { return module || assembly; }
   /// The predicate's, then the hook's.
   size_t argumentCount() const { return predicateArguments.size() + arguments.size(); }
   const Argument &argument(size_t n) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "rewrite/argument.h"
+#include "rewrite/assembly.h"
 #include "rewrite/glue.h"
 #include "rewrite/prepared_fragment.h"
 #include "rewrite/rewriter.h"
@@ -17,6 +18,7 @@ struct Rewriter::Impl {
   std::unique_ptr<analysis::Program> program;
   std::unique_ptr<analysis::CallGraph> graph;                         ///< built when a kernel that calls asks for it
   std::map<const void *, std::unique_ptr<PreparedFragment>> prepared; ///< by fragment
+  std::map<std::pair<std::string, unsigned>, std::unique_ptr<AssemblyCode>> assembled; ///< by text and wave size
   std::vector<std::pair<const object::Symbol *, const object::Symbol *>> overlaps;
   std::optional<object::Metadata> metadata; ///< read when first needed
 
@@ -33,6 +35,7 @@ struct Rewriter::Impl {
   Result<std::vector<const analysis::Function *>> functionsOf(const object::Symbol &kernel);
   Result<const PreparedFragment *> prepare(const Insertion &insertion, const std::vector<ResolvedArgument> &arguments,
                                            unsigned waveSize);
+  Result<const AssemblyCode *> assemble(const std::string &text, unsigned waveSize);
 };
 
 } // namespace luthier::rewrite

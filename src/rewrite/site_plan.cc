@@ -134,7 +134,10 @@ private:
   bool putChecksFirst(SitePlan &plan, Allocation &allocation) const;
   bool wave64() const { return glue_.waveSize() == 64; }
   bool isGeneralScalar(Reg reg) const { return number(reg) < glue_.target().sgprs; }
-  bool needed(Reg special) const { return site_.live.active.contains(special) || pool_.kept().contains(special); }
+  bool needed(Reg special) const {
+    return (site_.live.active.contains(special) || pool_.kept().contains(special)) &&
+           !site_.mayChange.contains(special);
+  }
 
   const Glue &glue_;
   RegisterPool &pool_;
@@ -170,6 +173,11 @@ Result<SitePlan> Planner::choose() {
   for (const OutputBinding &output : site_.outputs)
     if (output.memory < 0)
       touches(output.guest);
+  if (fragment_.asWritten) {
+    const RegSet named = fragment_.reads | fragment_.writes;
+    for (Reg reg = named.firstFrom(Reg::S0); reg != Reg::End; reg = named.firstFrom(reg + 1))
+      touches(reg);
+  }
   auto first = attempt(wait);
   const auto lends = [](const SitePlan &plan) { return plan.lentScalars.size() + plan.lentVectors.size(); };
   if (site_.shared && first && lends(*first) && !wait && !waits.idle()) { // most must be saved whatever is in flight

@@ -42,17 +42,44 @@ Result<ResolvedArgument> VariantBuilder::resolveOne(const Insertion &insertion, 
   return resolved;
 }
 
+/// Assembly, and the registers that it makes the kernel's own.
+Result<void> VariantBuilder::prepareAssembly(uint32_t n) {
+  const Insertion &insertion = insertions_[n];
+  if (!insertion.assembly || !refused_[n].empty())
+    return {};
+  if (insertion.sampling.any() || !insertion.predicate.empty())
+    return makeError(
+        "assembly runs in every visit, for the lanes that are active: every, when and if are for hooks");
+  const AssemblyCode *code = LUTHIER_TRY(rewriter_.assemble(insertion.assembly->text, tools_->glue->waveSize()));
+  RegSet all;
+  all.insert({Reg::S0, static_cast<uint16_t>(number(Reg::End))});
+  const RegSet &changes = insertion.assembly->changes;
+  for (Reg reg = changes.firstFrom(Reg::S0); reg != Reg::End; reg = changes.firstFrom(reg + 1))
+    LUTHIER_TRY(checkRegisters({reg, 1}, all, target_));
+  allocation_.registers |= changes;
+  prepared_[n].assembly = code;
+  prepared_[n].fragment = &code->fragment();
+  return {};
+}
+
 /// Looks at each insertion: is there such a point, do the arguments exist there, does the hook compile.
 Result<void> VariantBuilder::prepareInsertions() {
   result_.sites.resize(insertions_.size());
   prepared_.resize(insertions_.size());
   points_.resize(functions_.size());
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    if (const auto done = prepareAssembly(n); !done)
+      result_.sites[n].rejected = done.error().message();
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
     const auto prepare = [&]() -> Result<void> {
       if (!refused_[n].empty())
         return makeError("{}", refused_[n]);
-      if (insertion.module) {
+      if (!result_.sites[n].rejected.empty())
+        return makeError("{}", result_.sites[n].rejected);
+      if (insertion.assembly)
+        LUTHIER_TRY(prepared_[n].assembly->checkInputs(allocation_.registers, target_));
+      else if (insertion.module) {
         const hook::Hook *hook = insertion.module->findHook(insertion.hook);
         if (!hook)
           return makeError("{} has no hook {}", insertion.module->origin(), insertion.hook);
@@ -84,6 +111,8 @@ Result<void> VariantBuilder::prepareInsertions() {
               "it has per-workgroup variables: nobody makes these without Luthier's runtime (luthier run)");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
+      if (insertion.assembly && insertion.position == Position::Remove)
+        return makeError("an instruction that is removed is replaced by nothing");
       uint32_t places = 0;
       return addPoints(insertion, n, functions_, target_, points_, places);
     };
@@ -167,6 +196,8 @@ RegSet VariantBuilder::guestReads(uint32_t n) const {
   for (const hook::Port &port : prepared_[n].fragment->fragment->inputs)
     if (port.kind == hook::Port::Kind::Register)
       reads.insert(port.guest);
+  if (prepared_[n].assembly)
+    reads |= prepared_[n].assembly->inputs();
   reads.erase({Reg::ExecLo, 2});
   return reads;
 }
@@ -243,7 +274,10 @@ EntryNeeds VariantBuilder::entryNeeds() {
         needs.lds.add(static_cast<uint32_t>(std::min(block.bytes, kTooMuch)),
                       static_cast<uint32_t>(std::min(block.alignment, kTooMuch)));
       }
-      needs.scratch |= port.kind == hook::Port::Kind::Frame;
+      if (port.kind == hook::Port::Kind::Frame) {
+        needs.scratch = true;
+        needs.frameAtEnd = spill_.frameAtEnd ? spill_.frameBytes : 0;
+      }
     }
   }
   needs.launchBlocks = static_cast<unsigned>(blockModules_.size());
@@ -290,6 +324,13 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
   const Insertion &insertion = insertions_[n];
   const hook::Fragment &fragment = *prepared_[n].fragment->fragment;
   site.fragment = prepared_[n].fragment;
+  if (const AssemblyCode *assembly = prepared_[n].assembly) {
+    site.mayChange = insertion.assembly->changes;
+    if (insertion.position == Position::Replace) // whatever that wrote is there to be written
+      for (const RegRange range : at.writes())
+        site.mayChange.insert(range);
+    return assembly->checkPlace(site.live, site.mayChange, pool_->kept());
+  }
   const auto fromHome = [&](const hook::Port &port, const Home &home) {
     for (unsigned i = 0; i < port.regs.count; ++i)
       if (home.memory >= 0)
@@ -339,6 +380,11 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
     }
     if (port.kind == hook::Port::Kind::Register)
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
+    if (port.kind == hook::Port::Kind::Frame && spill_.frameAtEnd) {
+      fromHome(port, entry_->frame());
+      spill_.frameUsed = true;
+      continue;
+    }
     if (port.kind == hook::Port::Kind::Frame) {
       site.inputs.push_back({.fragment = port.regs.first, .constant = true, .value = spill_.frame});
       spill_.frameUsed = true;
@@ -501,7 +547,7 @@ Result<void> VariantBuilder::writeFunctions(Layout &layout, Placer &placer) {
   shareHooks(context, livenessOf);
   // Only floating-point hooks care about MODE, and only where the guest changes it.
   const bool floating = std::ranges::any_of(prepared_, [](const Prepared &prepared) {
-    return prepared.fragment && prepared.fragment->fragment->reads.contains(Reg::Mode);
+    return prepared.fragment && dependsOnMode(*prepared.fragment->fragment);
   });
   const analysis::ModeState atStart = analysis::ModeState::atStart(descriptor_, target_);
   uint32_t modeChanges = 0;
@@ -554,7 +600,7 @@ void VariantBuilder::placeFrames() {
     const uint32_t bytes = prepared_[n].fragment ? prepared_[n].fragment->fragment->frameBytes : 0;
     if (!bytes || !result_.sites[n].rejected.empty())
       continue;
-    if (spill_.available)
+    if (spill_.available || spill_.frameAtEnd)
       spill_.frameBytes = std::max(spill_.frameBytes, bytes);
     else
       result_.sites[n].rejected =
@@ -563,6 +609,11 @@ void VariantBuilder::placeFrames() {
   if (!spill_.frameBytes)
     return;
   constexpr uint32_t kAlign = hook::kFrameAlignment - 1;
+  if (spill_.frameAtEnd) {
+    spill_.frameBytes = ((spill_.frameBytes + kAlign) & ~kAlign) + hook::kFrameAlignment;
+    spill_.base = ((descriptor_.privateSegmentSize + 15) & ~15u) + spill_.frameBytes;
+    return;
+  }
   spill_.frame = (spill_.base + kAlign) & ~kAlign;
   spill_.base = spill_.frame + ((spill_.frameBytes + 15) & ~15u);
 }
@@ -602,8 +653,15 @@ Result<Rewrite> VariantBuilder::build() {
       RegisterPool::create(object_, kernel_, used, open_, launcherKnows ? 0 : metadata_.maxFlatWorkgroupSize));
   if (const auto can = canSpill(target_, descriptor_); can)
     spill_ = {.available = true, .reason = {}, .base = (descriptor_.privateSegmentSize + 15) & ~15u, .scalars = {}};
-  else
+  else {
     spill_.reason = can.error().message();
+    spill_.frameAtEnd = descriptor_.dynamicStack() && target_.scratchInstructions;
+  }
+  for (uint32_t n = 0; n < insertions_.size(); ++n)
+    if (prepared_[n].assembly && result_.sites[n].rejected.empty())
+      if (const auto claimed = pool_->claim(prepared_[n].assembly->registers() | insertions_[n].assembly->changes);
+          !claimed)
+        result_.sites[n].rejected = claimed.error().message();
   if (scalarMemory_ && canKeepScalars()) {
     // Each lane's dword is a wave's dwords in a row.
     spill_.scalars = spill_.base * tools_->glue->waveSize();
@@ -625,7 +683,7 @@ Result<Rewrite> VariantBuilder::build() {
   LUTHIER_TRY(finish(body));
   for (size_t n = 0; n < insertions_.size(); ++n) {
     SiteAccount &site = result_.sites[n];
-    if (!insertions_[n].module && site.rejected.empty())
+    if (!insertions_[n].inserts() && site.rejected.empty())
       site.places = 1;
     site.placed = site.rejected.empty();
     site.late &= !site.placed;

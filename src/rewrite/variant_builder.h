@@ -22,6 +22,7 @@ public:
   bool wantsScalarMemory() const;
 
 private:
+  Result<void> prepareAssembly(uint32_t insertion);
   Result<void> prepareInsertions();
   bool canKeepScalars() const;
   void placeFrames();
@@ -62,6 +63,7 @@ private:
   /// What an insertion needs to be turned into code.
   struct Prepared {
     const PreparedFragment *fragment = nullptr;
+    const AssemblyCode *assembly = nullptr; ///< that the fragment is; null: a hook's
     std::vector<ResolvedArgument> arguments;
   };
 

@@ -32,8 +32,8 @@ void VariantBuilder::shareHooks(VariantContext &context, const std::vector<const
   for (uint32_t n = 0; n < insertions_.size(); ++n) {
     const Insertion &insertion = insertions_[n];
     const HookForm form = insertion.form == HookForm::Auto ? rewriter_.form : insertion.form;
-    if (!prepared_[n].fragment || !result_.sites[n].rejected.empty() || form == HookForm::Inline ||
-        hasSiteVariables(*prepared_[n].fragment->fragment, *insertion.module))
+    if (!prepared_[n].fragment || prepared_[n].assembly || !result_.sites[n].rejected.empty() ||
+        form == HookForm::Inline || hasSiteVariables(*prepared_[n].fragment->fragment, *insertion.module))
       continue;
     Group &group = groups[{prepared_[n].fragment, insertion.module.get()}];
     group.insertions.push_back(n);

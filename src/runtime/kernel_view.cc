@@ -296,21 +296,42 @@ void Point::add(const HookFile &file, const char *hook, std::span<const Arg> arg
       kernel_->error = module.error().message();
     return;
   }
-  rewrite::Insertion insertion{.position = static_cast<rewrite::Position>(place_.position),
-                               .function = place_.function
-                                               ? ToolAccess::impl(*place_.function).function
-                                                     ? &ToolAccess::impl(*place_.function).function->symbol()
-                                                     : nullptr
-                                               : nullptr,
-                               .address = place_.address,
-                               .edgeTo = place_.edgeTo,
-                               .module = *std::move(module),
-                               .hook = hook,
-                               .arguments = {}};
+  rewrite::Insertion insertion;
+  insertion.module = *std::move(module);
+  insertion.hook = hook;
   for (const Arg &arg : args)
     insertion.arguments.push_back(toArgument(arg, kernel_->object->code->number()));
+  add(std::move(insertion));
+}
+
+/// At this point.
+void Point::add(rewrite::Insertion insertion) {
+  insertion.position = static_cast<rewrite::Position>(place_.position);
+  if (const analysis::Function *function = place_.function ? ToolAccess::impl(*place_.function).function : nullptr)
+    insertion.function = &function->symbol();
+  insertion.address = place_.address;
+  insertion.edgeTo = place_.edgeTo;
   kernel_->insertions.push_back(std::move(insertion));
   last_ = kernel_->insertions.size() - 1;
+}
+
+Point &Point::assembly(std::string text) {
+  rewrite::Insertion insertion;
+  insertion.assembly = rewrite::Assembly{.text = std::move(text)};
+  add(std::move(insertion));
+  return *this;
+}
+
+Point &Point::changes(RegRange registers) {
+  if (last_ < kernel_->insertions.size()) {
+    rewrite::Insertion &insertion = kernel_->insertions[last_];
+    if (insertion.assembly)
+      insertion.assembly->changes.insert(registers);
+    else if (kernel_->error.empty())
+      kernel_->error =
+          fmt::format("hook {} cannot be said to change {}: that is for assembly", insertion.hook, toString(registers));
+  }
+  return *this;
 }
 
 Point &Point::into(RegRange registers) {

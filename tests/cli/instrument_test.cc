@@ -155,6 +155,21 @@ TEST_F(InstrumentTest, ChangesOfTheCode) {
   EXPECT_THAT(refused.output, HasSubstr("0x2224: s_endpgm at 0x2224 ends its block"));
 }
 
+TEST_F(InstrumentTest, Assembly) {
+  const Outcome outcome =
+      instrument(kFunctions, "--kernel direct --at 'before v_add_f32 in leaf: assembly(\"s_nop 3\", "
+                             "\"v_mov_b32_e32 v40, 1\") changes v40'");
+  ASSERT_EQ(outcome.exitCode, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("changes v40\n    1 asked, 1 placed"));
+  EXPECT_THAT(runLuthier("disasm \"" + output() + "\"").output,
+              AllOf(HasSubstr(": assembly\n"), ContainsRegex("> +[0-9a-f]+: [0-9a-f ]+ s_nop 3"),
+                    ContainsRegex("> +[0-9a-f]+: [0-9a-f ]+ v_mov_b32_e32 v40, 1")));
+  const Outcome refused =
+      instrument(kFunctions, "--kernel direct --at 'before v_add_f32 in leaf: assembly(\"s_nop 0\", \"v_fly v1\")'");
+  EXPECT_EQ(refused.exitCode, 1);
+  EXPECT_THAT(refused.output, HasSubstr("cannot assemble: line 2, column 1: invalid instruction: v_fly v1"));
+}
+
 TEST_F(InstrumentTest, SharedHooks) {
   const Outcome outcome =
       instrument(kFunctions, "--kernel direct --hook-form shared --at 'block-entry: count(block_size)'");

@@ -73,6 +73,25 @@ TEST(SiteSpec, VisitsWavesAndLanes) {
   EXPECT_THAT(errorOf("remove loads every 2"), HasSubstr("an instruction that is removed is never executed"));
 }
 
+TEST(SiteSpec, Assembly) {
+  const SiteSpec spec =
+      parsed("replace 0x10 in f: assembly(\"s_nop 0\", \"v_mov_b32 v[1], 2 ; ok\") changes v1, s[4:5], vcc");
+  EXPECT_TRUE(spec.hook.empty());
+  ASSERT_TRUE(spec.assembly);
+  EXPECT_EQ(spec.assembly->text, "s_nop 0\nv_mov_b32 v[1], 2 ; ok");
+  RegSet changes;
+  for (const RegRange range : {RegRange{vgpr(1), 1}, RegRange{sgpr(4), 2}, RegRange{Reg::VccLo, 2}})
+    changes.insert(range);
+  EXPECT_EQ(spec.assembly->changes, changes);
+  EXPECT_TRUE(parsed("before all: assembly(\"s_nop 0\")").assembly->changes.empty());
+  EXPECT_FALSE(parsed("before all: \"assembly\"(1)").assembly) << "a hook of that name, in quotes";
+  EXPECT_THAT(errorOf("before all: assembly()"), HasSubstr("a line of assembly is missing: \"s_nop 0\""));
+  EXPECT_THAT(errorOf("before all: assembly(\"s_nop 0\""), HasSubstr("',' or ')' is missing"));
+  EXPECT_THAT(errorOf("before all: assembly(\"s_nop 0\") changes"),
+              HasSubstr("a register is expected behind `changes`"));
+  EXPECT_THAT(errorOf("before all every 2: assembly(\"s_nop 0\")"), HasSubstr("assembly runs in every visit"));
+}
+
 TEST(SiteSpec, Loops) {
   using OfLoop = What::OfLoop;
   const SiteSpec headers = parsed("block-entry loops: f()");

@@ -56,6 +56,9 @@ LUTHIER_HOOK(wave) uint32_t asksWorkitem() { return luthier::workitemId(1); }
 LUTHIER_HOOK(wave) uint32_t variableRegister(uint32_t n) { return __luthier_read_reg(n); }
 LUTHIER_HOOK(wave) uint32_t noRegister() { return luthier::readReg<140>(); }
 LUTHIER_HOOK(wave) void writesExec() { luthier::writeReg<luthier::reg::execLo>(0); }
+LUTHIER_HOOK(wave) uint32_t hiddenArguments() {
+  return *(__attribute__((address_space(4))) const uint32_t *)__builtin_amdgcn_implicitarg_ptr();
+}
 LUTHIER_HOOK(wave) void takesWave(uint32_t n) { seen += n; }
 LUTHIER_HOOK(lane) void takesLane(uint32_t n) { memory[n & 1023] = n; }
 LUTHIER_HOOK(lane) uint32_t readsAccumulator() { return luthier::readAccVgpr<2>(); }

@@ -324,7 +324,9 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("asksWorkitem"), HasSubstr("hook asksWorkitem runs once per wave and cannot ask"));
   EXPECT_THAT(reason("variableRegister"), HasSubstr("hook variableRegister: the number of a register"));
   EXPECT_THAT(reason("noRegister"), HasSubstr("hook noRegister: there is no register number 140"));
-  EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC"));
+  EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC, which decides what runs"));
+  EXPECT_THAT(reason("hiddenArguments"),
+              HasSubstr("hook hiddenArguments asks for hidden arguments of the kernel, which hooks do not have"));
   EXPECT_THAT(reason("readsAccumulator", "gfx906"), HasSubstr("gfx906 has no AccVGPRs"));
   EXPECT_THAT(reason("manyRegisters"), HasSubstr("hook manyRegisters needs 50 scalar"));
   EXPECT_THAT(reason("atomicPerWave"), HasSubstr("hook atomicPerWave uses seen atomically"));

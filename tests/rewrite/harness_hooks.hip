@@ -108,3 +108,15 @@ INLINE void frame(uint32_t site, uint32_t lane) {
 }
 LUTHIER_HOOK(lane) void frameLane(uint32_t site, uint64_t exec) { frame(site, luthier::laneId()); }
 LUTHIER_HOOK(wave) void frameWave(uint32_t site, uint64_t exec) { frame(site, static_cast<uint32_t>(exec)); }
+
+// All of it in one.
+LUTHIER_HOOK(lane) void everythingLane(uint32_t site, uint64_t exec) {
+  const uint32_t state = update(luthierHarnessLane, site, luthier::laneId());
+  hostile(site, exec, state);
+  frame(site, state);
+}
+LUTHIER_HOOK(wave) void everythingWave(uint32_t site, uint64_t exec) {
+  const uint32_t state = update(luthierHarnessWave, site, static_cast<uint32_t>(exec));
+  hostile(site, exec, state);
+  frame(site, state);
+}

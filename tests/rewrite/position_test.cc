@@ -1,6 +1,6 @@
 // Hooks run where and as often as their position says, in all waves; variables are as many as they should be; values of
 // the launch are right in kernels that did not ask for them.
-#include "trace_fixture.h"
+#include "note_fixture.h"
 
 #include <set>
 
@@ -9,31 +9,13 @@ namespace {
 
 using hook::LaunchValue;
 
-class PositionTest : public testing::Test {
+class PositionTest : public NoteFixture {
 protected:
-  /// A note with the workgroup's number.
-  Insertion note(Position position, uint64_t address, uint32_t what) const {
-    return subject_.at(position, address, "seeWave",
-                       {Argument::constant(what), Argument::launchValue(LaunchValue::WorkgroupIdX)});
-  }
   Insertion edge(const Instr &from, uint64_t to, uint32_t what) const {
     Insertion insertion = note(Position::Edge, from.address(), what);
     insertion.edgeTo = to;
     return insertion;
   }
-  /// How often each was noted, per workgroup, and in which order.
-  std::map<uint64_t, std::vector<uint32_t>> run(Subject &subject, std::string_view kernel,
-                                                const std::vector<Insertion> &insertions, uint32_t groups) {
-    const Outcome outcome = expectSame(machine_, subject, subject.rewritten(kernel, insertions), kernel,
-                                       {.grid = {64 * groups}, .workgroup = {64}});
-    std::map<uint64_t, std::vector<uint32_t>> notes;
-    for (const Record &record : recordsOf(outcome))
-      notes[record.value].push_back(record.what);
-    return notes;
-  }
-
-  Machine machine_;
-  Subject subject_{STATE_KERNELS};
 };
 
 TEST_F(PositionTest, LoopsEdgesAndExits) {

@@ -1,33 +1,18 @@
 // Hooks that run in some visits only: which, at what cost, and that nobody else notices.
-#include "trace_fixture.h"
+#include "note_fixture.h"
 
 namespace luthier::rewrite::test {
 namespace {
 
 using hook::LaunchValue;
 
-class SamplingTest : public testing::Test {
+class SamplingTest : public NoteFixture {
 protected:
   static constexpr uint32_t kGroups = 7;
 
-  /// A note with the workgroup's number.
-  Insertion note(Position position, uint64_t address, uint32_t what, Sampling sampling) const {
-    Insertion insertion = subject_.at(position, address, "seeWave",
-                                      {Argument::constant(what), Argument::launchValue(LaunchValue::WorkgroupIdX)});
-    insertion.sampling = std::move(sampling);
-    return insertion;
-  }
-  /// What each workgroup, which is one wave, has noted.
   std::map<uint64_t, std::vector<uint32_t>> run(const std::vector<Insertion> &insertions) {
-    const Outcome outcome = expectSame(machine_, subject_, subject_.rewritten("loops", insertions), "loops",
-                                       {.grid = {64 * kGroups}, .workgroup = {64}});
-    std::map<uint64_t, std::vector<uint32_t>> notes;
-    for (const Record &record : recordsOf(outcome))
-      notes[record.value].push_back(record.what);
-    return notes;
+    return NoteFixture::run(subject_, "loops", insertions, kGroups);
   }
-  Machine machine_;
-  Subject subject_{STATE_KERNELS};
 };
 
 /// The kernel `loops` visits its first block 5 - group times, at least once, and its second loop's body three times.

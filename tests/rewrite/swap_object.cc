@@ -67,9 +67,9 @@ bool hasAfter(const Instr &instr) { return instr.is(Property::Call) || !instr.is
 
 Result<SwapOptions> SwapOptions::fromEnvironment() {
   SwapOptions options;
-  options.mode = static_cast<SwapMode>(LUTHIER_TRY(
-      env::choice("LUTHIER_SWAP_MODE",
-                  {"end", "copy", "identity", "empty", "count", "hostile", "stateful", "frame", "sampled"}, 1)));
+  options.mode = static_cast<SwapMode>(LUTHIER_TRY(env::choice(
+      "LUTHIER_SWAP_MODE",
+      {"end", "copy", "identity", "empty", "count", "hostile", "stateful", "frame", "everything", "sampled"}, 1)));
   options.wave = LUTHIER_TRY(env::choice("LUTHIER_SWAP_KIND", {"lane", "wave"}, 0)) == 1;
   options.after = LUTHIER_TRY(env::choice("LUTHIER_SWAP_POSITION", {"before", "after"}, 0)) == 1;
   options.every = LUTHIER_TRY(env::number("LUTHIER_SWAP_EVERY", 1, 1));
@@ -143,7 +143,7 @@ Result<std::unique_ptr<Swapper>> Swapper::create(SwapOptions options) {
   const object::MappedFile file = LUTHIER_TRY(object::MappedFile::open(o.hooks));
   Impl &impl = *swapper->impl_;
   impl.module = LUTHIER_TRY(hook::HookModule::load(file.bytes(), o.hooks));
-  constexpr std::string_view kNames[] = {"empty", "count", "hostile", "stateful", "frame", "hostile"};
+  constexpr std::string_view kNames[] = {"empty", "count", "hostile", "stateful", "frame", "everything", "hostile"};
   const std::string_view name = kNames[static_cast<size_t>(o.mode) - static_cast<size_t>(SwapMode::Empty)];
   const std::string full = fmt::format("{}{}", name, o.wave ? "Wave" : "Lane");
   impl.hook = impl.module->findHook(full);

@@ -13,15 +13,16 @@
 namespace luthier::rewrite::test {
 
 enum class SwapMode {
-  End,      ///< kernels that do nothing at all: shows that what is swapped in is what runs
-  Copy,     ///< verbatim, without the rewriter (copy_variant.h)
-  Identity, ///< rewritten without hooks
-  Empty,    ///< a hook that does nothing, at every instruction
-  Count,    ///< one that counts
-  Hostile,  ///< one that takes registers, clobbers, loops and diverges (harness_hooks.hip)
-  Stateful, ///< the same with variables per lane or per wave, and LDS
-  Frame,    ///< one with local variables in memory, calls through pointers and recursion
-  Sampled,  ///< the hostile one in every third visit, in every second wave that starts
+  End,        ///< kernels that do nothing at all: shows that what is swapped in is what runs
+  Copy,       ///< verbatim, without the rewriter (copy_variant.h)
+  Identity,   ///< rewritten without hooks
+  Empty,      ///< a hook that does nothing, at every instruction
+  Count,      ///< one that counts
+  Hostile,    ///< one that takes registers, clobbers, loops and diverges (harness_hooks.hip)
+  Stateful,   ///< the same with variables per lane or per wave, and LDS
+  Frame,      ///< one with local variables in memory, calls through pointers and recursion
+  Everything, ///< all of these in one hook
+  Sampled,    ///< the hostile one in every third visit, in every second wave that starts
 };
 
 struct SwapOptions {

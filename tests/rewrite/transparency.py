@@ -5,7 +5,7 @@ Runs APP on the virtual GPU as it is, and once more with all its kernels replace
 must end in the same way and print the same; every kernel must have been rewritten and every hook been placed.
 
   --luthier FILE --swap FILE --hooks FILE   the program, libswap.so, the harness's bitcode
-  --mode end|copy|identity|empty|count|hostile|stateful|frame|sampled    --form lane|wave    --position before|after
+  --mode end|copy|identity|empty|count|hostile|stateful|frame|everything|sampled    --form lane|wave    --position before|after
   --every N --phase N   a hook at every N-th place only
   --hook-form auto|inline|shared  whether hooks are copied or called (inline); shared: most of them must be called
   --machine normal|waits|strict   of the swapped run: waits checks waits (luthier run --strict-waits), strict also has only the hardware's
