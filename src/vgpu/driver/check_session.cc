@@ -3,6 +3,7 @@
 #include "support/log.h"
 #include "support/variables.h"
 #include "vgpu/driver/host_stack.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
 
@@ -27,6 +28,11 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
   const auto folder = env::text(env::kCheckRecords);
   if (!folder)
     return nullptr;
+  const auto checks = check::Checks::parse(env::text(env::kChecks).value_or(""));
+  if (!checks) {
+    log::error("nothing is checked: {}: {}", env::kChecks, checks.error().message());
+    return nullptr;
+  }
   auto records = check::RecordWriter::open(*folder);
   if (!records) {
     log::error("nothing is checked: {}", records.error().message());
@@ -34,20 +40,26 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
   }
   const auto quarantine = env::number(env::kCheckQuarantine, kDefaultQuarantine);
   const auto leaks = env::flag(env::kCheckLeaks, false);
-  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *std::move(records),
+  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *checks, *std::move(records),
                                                         (quarantine ? *quarantine : kDefaultQuarantine) << 20,
                                                         leaks && *leaks));
 }
 
-CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory,
+CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                            std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks)
-    : memory_(memory), explainer_(code, memory), allocations_(space), records_(std::move(records)),
-      quarantineBytes_(quarantineBytes), leaks_(leaks),
-      memoryCheck_(std::make_shared<MemoryCheck>(space, allocations_)) {
-  memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
-    found(wave, inst, access);
-  };
-  memoryCheck_->onLaunch = [this](const Launch &launch) { launched(launch); };
+    : memory_(memory), explainer_(code, memory), allocations_(space), checks_(checks), records_(std::move(records)),
+      quarantineBytes_(quarantineBytes), leaks_(leaks) {
+  if (checks.has(check::Check::Memory)) {
+    memoryCheck_ = std::make_shared<MemoryCheck>(space, allocations_);
+    memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
+      found(wave, inst, access);
+    };
+  }
+}
+
+void CheckSession::watch(Device &device) {
+  device.memoryCheck = memoryCheck_;
+  device.onLaunch = [this](const Launch &launch) { launched(launch); };
 }
 
 void CheckSession::launched(const Launch &launch) {

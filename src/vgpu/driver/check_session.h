@@ -2,6 +2,7 @@
 // findings go.
 #pragma once
 
+#include "check/checks.h"
 #include "check/records.h"
 #include "vgpu/driver/explain.h"
 #include "vgpu/memory/allocations.h"
@@ -17,12 +18,16 @@
 
 namespace luthier::vgpu {
 
+class Device;
+struct Launch;
+
 class CheckSession {
 public:
   /// Null when nothing is to be checked, or when findings could not be recorded (after telling the user).
   static std::unique_ptr<CheckSession> fromEnvironment(AddressSpace &space, LoadedCode &code, MemoryManager &memory);
 
-  const std::shared_ptr<MemoryCheck> &memoryCheck() const { return memoryCheck_; }
+  /// Makes the device look for what was chosen. Before it runs anything.
+  void watch(Device &device);
 
   // What the application does.
 
@@ -54,7 +59,7 @@ public:
   void finish();
 
 private:
-  CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory,
+  CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks);
   void found(const Wave &wave, const Inst *inst, const BadAccess &access);
   void launched(const Launch &launch);
@@ -62,10 +67,11 @@ private:
   MemoryManager &memory_;
   const Explainer explainer_;
   Allocations allocations_;
+  const check::Checks checks_;
   const std::unique_ptr<check::RecordWriter> records_;
   const uint64_t quarantineBytes_;
   const bool leaks_;
-  std::shared_ptr<MemoryCheck> memoryCheck_;
+  std::shared_ptr<MemoryCheck> memoryCheck_; ///< null: not chosen
   std::atomic<bool> tableSeen_{false};
 
   std::mutex mutex_;

@@ -209,19 +209,27 @@ void Explainer::addCode(Finding &finding, const Wave &wave, const Inst *inst) co
     finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), words * 4}, pc)}};
 }
 
-Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &access,
-                           const Allocations *exact) const {
+Finding Explainer::describe(const Wave &wave, const Inst *inst) const {
   const Launch &launch = wave.group->dispatch().launch();
-  const std::optional<Neighbour> neighbour = nearest(access, exact);
   Finding finding;
-  finding.rule = classify(access, neighbour);
-  finding.message = messageOf(access, finding.rule, neighbour, launch);
   addCode(finding, wave, inst);
   finding.grid = launch.grid;
   std::ranges::copy(launch.workgroup, finding.groupSize.begin());
   finding.workgroup = wave.group->id();
   finding.wave = wave.index;
   finding.waveSize = wave.lanes;
+  finding.process = static_cast<uint32_t>(getpid());
+  finding.program = program_invocation_short_name;
+  return finding;
+}
+
+Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &access,
+                           const Allocations *exact) const {
+  const Launch &launch = wave.group->dispatch().launch();
+  const std::optional<Neighbour> neighbour = nearest(access, exact);
+  Finding finding = describe(wave, inst);
+  finding.rule = classify(access, neighbour);
+  finding.message = messageOf(access, finding.rule, neighbour, launch);
   for (uint64_t m = access.lanes; m; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(__builtin_ctzll(m));
     finding.lanes.push_back({lane, access.addresses[lane]});
@@ -229,8 +237,6 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &
   finding.address = access.first();
   if (neighbour && isNear(*neighbour))
     finding.memory = memoryOf(*neighbour, exact != nullptr);
-  finding.process = static_cast<uint32_t>(getpid());
-  finding.program = program_invocation_short_name;
   return finding;
 }
 

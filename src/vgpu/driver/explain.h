@@ -16,6 +16,10 @@ public:
   /// `exact`: what the application has allocated, where that is known; else the driver's buffers have to do.
   check::Finding explain(const Wave &wave, const Inst *inst, const BadAccess &access, const Allocations *exact) const;
 
+  /// Where an instruction is and who executes it: all that findings of every class say, without rule, message, lanes
+  /// and memory.
+  check::Finding describe(const Wave &wave, const Inst *inst) const;
+
   /// A leak.
   static check::Finding leak(const Allocation &allocation);
 

@@ -4,7 +4,6 @@
 #include "vgpu/state/fp_mode.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/kernel_descriptor.h"
-#include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
 #include "vgpu/wave/strict_resources.h"
@@ -123,8 +122,8 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
   } else {
-    if (memoryCheck && memoryCheck->onLaunch)
-      memoryCheck->onLaunch(launch);
+    if (onLaunch)
+      onLaunch(launch);
     dispatch->setWaveSize(descriptorAt(launch.kernelObject).waveSize(target()));
     dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject, target()), dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);

@@ -74,6 +74,8 @@ public:
   std::shared_ptr<const Poison> poison;
   std::shared_ptr<const StrictResources> strictResources;
   std::shared_ptr<MemoryCheck> memoryCheck;
+  /// Called for every launch that can run, before its waves are made.
+  std::function<void(const Launch &launch)> onLaunch;
 
   /// How a memory fault is described; set once by whoever knows code and allocations.
   std::function<std::string(const Wave &wave, const Inst *inst, const BadAccess &access)> explain;
