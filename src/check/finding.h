@@ -25,7 +25,10 @@ namespace rule {
 inline constexpr std::string_view kOutOfBounds = "out-of-bounds", kUseAfterFree = "use-after-free",
                                   kNullPointer = "null-pointer", kInvalidAddress = "invalid-address",
                                   kKernelArguments = "kernel-arguments", kLds = "lds-out-of-bounds",
-                                  kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak";
+                                  kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak",
+                                  kLdsRace = "lds-race", kBarrierLanes = "barrier-divergence",
+                                  kBarrierSkipped = "barrier-skipped", kBarrierMixed = "barrier-mixed",
+                                  kBarrierSplit = "barrier-split", kBarrierStuck = "barrier-stuck";
 } // namespace rule
 
 /// All there are.
@@ -69,11 +72,8 @@ struct LaneAddress {
   bool operator==(const LaneAddress &) const = default;
 };
 
-struct Finding {
-  std::string rule;
-  std::string message; ///< one line
-
-  // Where in the code. All empty for findings that are not about code.
+/// Where something is in the code. All empty for findings that are not about code.
+struct CodePlace {
   std::string kernel;   ///< as in the source
   std::string symbol;   ///< the same as linked
   std::string function; ///< that the instruction is in, as in the source; empty: the kernel itself
@@ -81,12 +81,31 @@ struct Finding {
   uint64_t pc = 0;
   std::vector<CodeLine> code;         ///< around the instruction
   std::vector<SourcePosition> source; ///< innermost function first; empty without debug information
+  bool operator==(const CodePlace &) const = default;
+};
+
+/// The other side of a finding that takes two: what it says of itself, and who that was.
+struct OtherSide : CodePlace {
+  std::string what; ///< "write of 4 bytes"
+  std::array<uint32_t, 3> workgroup{};
+  uint32_t wave = 0;
+  std::vector<uint32_t> lanes; ///< empty when they are not known
+  bool operator==(const OtherSide &) const = default;
+};
+
+struct Finding : CodePlace {
+  std::string rule;
+  std::string message; ///< one line
 
   // Who did it, when it was seen first.
   std::array<uint32_t, 3> grid{}, groupSize{}, workgroup{};
   uint32_t wave = 0, waveSize = 0;
   std::vector<LaneAddress> lanes; ///< empty for scalar instructions
   uint64_t address = 0;           ///< the first bad one
+
+  std::optional<OtherSide> other;
+  std::string missing;            ///< what would have made it right, in a few words; may be empty
+  std::vector<std::string> notes; ///< more lines for people
 
   std::optional<Memory> memory;
   uint32_t process = 0;

@@ -21,20 +21,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "check/checks.h"
 #include "check/sarif.h"
 #include "check/summary.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "report/report.h"
-#include "support/env.h"
 #include "support/log.h"
 
 namespace luthier::cli {
 
 namespace {
-
-constexpr std::string_view kChecks[] = {"memory"};
 
 struct CheckOptions {
   RunOptions run;
@@ -53,13 +51,8 @@ struct UsageFormatter : CLI::Formatter {
 
 /// As CLI11 wants it, empty if right.
 std::string validChecks(const std::string &list) {
-  const auto names = env::splitList(list, "the list of checks");
-  if (!names)
-    return names.error().message();
-  for (const std::string &name : *names)
-    if (name != "all" && std::ranges::find(kChecks, name) == std::end(kChecks))
-      return fmt::format("there is no check '{}'; expected one of: {}, or all", name, fmt::join(kChecks, ", "));
-  return names->empty() ? "a check is expected" : "";
+  const auto checks = check::Checks::parse(list);
+  return checks ? "" : checks.error().message();
 }
 
 /// A folder that is gone with the object.
@@ -192,12 +185,17 @@ Result<void> report(const CheckOptions &options, const check::Summary &summary) 
 Result<int> run(const CheckOptions &options, const std::vector<std::string> &application) {
   const check::Suppressions suppressions = LUTHIER_TRY(readSuppressions(options.suppressionsFile));
   const TemporaryFolder records = LUTHIER_TRY(TemporaryFolder::create());
-  LUTHIER_TRY(prepareRun(options.run, CheckRun{records.path(), options.leaks, options.quarantine}));
+  const check::Checks checks = LUTHIER_TRY(check::Checks::parse(options.checks));
+  LUTHIER_TRY(prepareRun(options.run, CheckRun{.records = records.path(),
+                                               .checks = fmt::format("{}", fmt::join(checks.names(), ",")),
+                                               .leaks = options.leaks,
+                                               .quarantine = options.quarantine}));
   const Ended ended = LUTHIER_TRY(runApplication(application));
   if (!ended.started)
     return ended.status;
   check::Summary summary = check::Summary::of(LUTHIER_TRY(check::Records::read(records.path())), suppressions);
-  summary.checks.assign(std::begin(kChecks), std::end(kChecks));
+  const auto names = checks.names();
+  summary.checks.assign(names.begin(), names.end());
   summary.applicationStatus = ended.status;
   const bool failed = !summary.findings.empty() || (options.strict && summary.incomplete());
   summary.exitStatus = failed ? static_cast<int>(options.errorStatus.value_or(exitFailure)) : ended.status;
@@ -218,7 +216,7 @@ void addCheckCommand(CLI::App &root, Invocation &invocation) {
   command->formatter(std::make_shared<UsageFormatter>());
   command
       ->add_option("CHECKS", options->checks,
-                   fmt::format("What to check, separated by commas: {}; or all", fmt::join(kChecks, ", ")))
+                   fmt::format("What to check, separated by commas: {}; or all", fmt::join(check::checkNames(), ", ")))
       ->required()
       ->type_name("")
       ->check(validChecks);

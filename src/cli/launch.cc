@@ -133,6 +133,7 @@ constexpr const char *kGuardPages = "16";
 void addCheck(Environment &set, const Environment &current, const CheckRun &check,
               const std::filesystem::path &driverFolder) {
   set[env::kCheckRecords] = check.records.string();
+  set[env::kChecks] = check.checks;
   set[env::kCheckLeaks.name] = check.leaks ? "1" : "0";
   if (check.quarantine)
     set[env::kCheckQuarantine.name] = fmt::format("{}", *check.quarantine);

@@ -32,6 +32,7 @@ Result<std::filesystem::path> programFolder();
 // What `luthier check` wants of the virtual GPU.
 struct CheckRun {
   std::filesystem::path records; // the folder for findings
+  std::string checks;            // their names, separated by commas
   bool leaks = false;
   std::optional<uint64_t> quarantine = {}; // MiB of freed memory that are kept
 };

@@ -18,8 +18,8 @@ constexpr const char *kTraceKernel = "LUTHIER_VGPU_TRACE_KERNEL";
 constexpr const char *kTrace = "LUTHIER_TRACE";
 
 std::vector<std::string> knownNames() {
-  std::vector<std::string> names = {kGpus,           kTraceWave,        kTraceKernel, kTrace, "LUTHIER_TOOL_PATH",
-                                    "LUTHIER_CACHE", env::kCheckRecords};
+  std::vector<std::string> names = {kGpus,           kTraceWave,         kTraceKernel, kTrace, "LUTHIER_TOOL_PATH",
+                                    "LUTHIER_CACHE", env::kCheckRecords, env::kChecks};
   for (const env::Variable *variable : env::kVariables)
     names.emplace_back(variable->name);
   for (const auto &[name, value] : runtime::ToolSettings().toEnvironment())

@@ -47,6 +47,8 @@ inline constexpr const Variable *kVariables[] = {
 
 /// Set by `luthier check`: the folder that findings are recorded in (check/records.h).
 inline constexpr const char *kCheckRecords = "LUTHIER_CHECK_RECORDS";
+/// Also set by it: what to check, names separated by commas (check/checks.h).
+inline constexpr const char *kChecks = "LUTHIER_CHECKS";
 
 // Of the kinds that the names say.
 Result<uint64_t> number(const Variable &variable, uint64_t fallback);

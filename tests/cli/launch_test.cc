@@ -81,12 +81,13 @@ TEST(VirtualEnvironment, PassesTraceAndStrictWaits) {
 
 TEST(VirtualEnvironment, ChecksSeeRocrsTableAndKeepAllocationsApart) {
   VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
-  run.check = CheckRun{.records = "/tmp/records", .leaks = true, .quarantine = 7};
+  run.check = CheckRun{.records = "/tmp/records", .checks = "memory", .leaks = true, .quarantine = 7};
   Environment set = *virtualEnvironment(run, {{"HSA_TOOLS_LIB", "/opt/other.so"}, {"LD_PRELOAD", "x.so"}});
   EXPECT_EQ(set["HSA_TOOLS_LIB"], "/opt/vgpu/libluthier-vgpu-driver.so /opt/other.so");
   EXPECT_EQ(set["HSA_TOOLS_ROCPROFILER_V1_TOOLS"], "1");
   EXPECT_EQ(set["LD_PRELOAD"], "/opt/vgpu/libluthier-check.so:/opt/vgpu/libluthier-vgpu.so:x.so");
   EXPECT_EQ(set["LUTHIER_CHECK_RECORDS"], "/tmp/records");
+  EXPECT_EQ(set["LUTHIER_CHECKS"], "memory");
   EXPECT_EQ(set["LUTHIER_CHECK_LEAKS"], "1");
   EXPECT_EQ(set["LUTHIER_CHECK_QUARANTINE"], "7");
   EXPECT_EQ(set["HSA_DISABLE_FRAGMENT_ALLOCATOR"], "1");

@@ -3,6 +3,7 @@
 #include "support/log.h"
 #include "support/variables.h"
 #include "vgpu/driver/host_stack.h"
+#include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
 
@@ -27,6 +28,11 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
   const auto folder = env::text(env::kCheckRecords);
   if (!folder)
     return nullptr;
+  const auto checks = check::Checks::parse(env::text(env::kChecks).value_or(""));
+  if (!checks) {
+    log::error("nothing is checked: {}: {}", env::kChecks, checks.error().message());
+    return nullptr;
+  }
   auto records = check::RecordWriter::open(*folder);
   if (!records) {
     log::error("nothing is checked: {}", records.error().message());
@@ -34,20 +40,38 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
   }
   const auto quarantine = env::number(env::kCheckQuarantine, kDefaultQuarantine);
   const auto leaks = env::flag(env::kCheckLeaks, false);
-  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *std::move(records),
+  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *checks, *std::move(records),
                                                         (quarantine ? *quarantine : kDefaultQuarantine) << 20,
                                                         leaks && *leaks));
 }
 
-CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory,
+CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                            std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks)
-    : memory_(memory), explainer_(code, memory), allocations_(space), records_(std::move(records)),
-      quarantineBytes_(quarantineBytes), leaks_(leaks),
-      memoryCheck_(std::make_shared<MemoryCheck>(space, allocations_)) {
-  memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
-    found(wave, inst, access);
-  };
-  memoryCheck_->onLaunch = [this](const Launch &launch) { launched(launch); };
+    : memory_(memory), explainer_(code, memory), allocations_(space), checks_(checks), records_(std::move(records)),
+      quarantineBytes_(quarantineBytes), leaks_(leaks) {
+  if (checks.has(check::Check::Memory)) {
+    memoryCheck_ = std::make_shared<MemoryCheck>(space, allocations_);
+    memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
+      found(wave, inst, access);
+    };
+  }
+  if (checks.has(check::Check::Race)) {
+    auto races = std::make_shared<RaceCheck>();
+    races->onRace = [this](const Wave &wave, const Inst *inst, const Race &race) { found(wave, inst, race); };
+    raceCheck_ = std::move(races);
+  }
+  if (checks.has(check::Check::Barrier)) {
+    auto barriers = std::make_shared<BarrierCheck>();
+    barriers->onProblem = [this](const Wave &wave, const BarrierProblem &problem) { found(wave, problem); };
+    barrierCheck_ = std::move(barriers);
+  }
+}
+
+void CheckSession::watch(Device &device) {
+  device.memoryCheck = memoryCheck_;
+  device.raceCheck = raceCheck_;
+  device.barrierCheck = barrierCheck_;
+  device.onLaunch = [this](const Launch &launch) { launched(launch); };
 }
 
 void CheckSession::launched(const Launch &launch) {
@@ -61,15 +85,32 @@ void CheckSession::launched(const Launch &launch) {
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
-  const std::string_view rule = explainer_.ruleOf(wave, access, &allocations_);
-  const std::tuple place(rule, wave.group->dispatch().launch().kernelObject, wave.pc(inst));
+  record(
+      {explainer_.ruleOf(wave, access, &allocations_), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+      [&] { return explainer_.explain(wave, inst, access, &allocations_); });
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
+  const uint64_t mine = wave.pc(inst), other = race.past.inst ? race.past.inst->pc : 0;
+  const auto [low, high] = std::minmax(mine, other); // which of the two came first is by chance
+  record({Explainer::ruleOf(race), wave.group->dispatch().launch().kernelObject, low, high},
+         [&] { return explainer_.explain(wave, inst, race, allocations_); });
+}
+
+void CheckSession::found(const Wave &wave, const BarrierProblem &problem) {
+  record({Explainer::ruleOf(problem), wave.group->dispatch().launch().kernelObject, problem.barrier->pc,
+          problem.other ? problem.other->pc : 0},
+         [&] { return explainer_.explain(wave, problem); });
+}
+
+template <class Make> void CheckSession::record(const Place &place, Make make) {
   // Held while the finding is made: other waves at the same place wait for its number.
   std::lock_guard lock(mutex_);
   if (const auto at = known_.find(place); at != known_.end()) {
     records_->again(at->second);
     return;
   }
-  known_.emplace(place, records_->add(explainer_.explain(wave, inst, access, &allocations_)));
+  known_.emplace(place, records_->add(make()));
 }
 
 void CheckSession::allocated(uint64_t begin, uint64_t size) {

@@ -2,6 +2,7 @@
 // findings go.
 #pragma once
 
+#include "check/checks.h"
 #include "check/records.h"
 #include "vgpu/driver/explain.h"
 #include "vgpu/memory/allocations.h"
@@ -17,12 +18,16 @@
 
 namespace luthier::vgpu {
 
+class Device;
+struct Launch;
+
 class CheckSession {
 public:
   /// Null when nothing is to be checked, or when findings could not be recorded (after telling the user).
   static std::unique_ptr<CheckSession> fromEnvironment(AddressSpace &space, LoadedCode &code, MemoryManager &memory);
 
-  const std::shared_ptr<MemoryCheck> &memoryCheck() const { return memoryCheck_; }
+  /// Makes the device look for what was chosen. Before it runs anything.
+  void watch(Device &device);
 
   // What the application does.
 
@@ -54,26 +59,36 @@ public:
   void finish();
 
 private:
-  CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory,
+  CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks);
   void found(const Wave &wave, const Inst *inst, const BadAccess &access);
+  void found(const Wave &wave, const Inst *inst, const Race &race);
+  void found(const Wave &wave, const BarrierProblem &problem);
+  /// Of a class, in a kernel, at one instruction or two (0: one).
+  using Place = std::tuple<std::string_view, uint64_t, uint64_t, uint64_t>;
+  /// Counts what was found there before, or adds what `make` makes of it.
+  template <class Make> void record(const Place &place, Make make);
   void launched(const Launch &launch);
 
   MemoryManager &memory_;
   const Explainer explainer_;
   Allocations allocations_;
+  const check::Checks checks_;
   const std::unique_ptr<check::RecordWriter> records_;
   const uint64_t quarantineBytes_;
   const bool leaks_;
+  // Null: not chosen.
   std::shared_ptr<MemoryCheck> memoryCheck_;
+  std::shared_ptr<const RaceCheck> raceCheck_;
+  std::shared_ptr<const BarrierCheck> barrierCheck_;
   std::atomic<bool> tableSeen_{false};
 
   std::mutex mutex_;
-  std::map<std::tuple<std::string_view, uint64_t, uint64_t>, size_t> known_; ///< by rule, kernel and instruction
-  std::set<uint64_t> kernels_;                                               ///< that have been launched
-  std::map<uint64_t, uint64_t> registered_;                                  ///< GPU's addresses by the host's
-  std::deque<std::pair<uint64_t, uint64_t>> quarantine_;                     ///< addresses and sizes, oldest first
-  uint64_t quarantined_ = 0;                                                 ///< bytes
+  std::map<Place, size_t> known_;
+  std::set<uint64_t> kernels_;                           ///< that have been launched
+  std::map<uint64_t, uint64_t> registered_;              ///< GPU's addresses by the host's
+  std::deque<std::pair<uint64_t, uint64_t>> quarantine_; ///< addresses and sizes, oldest first
+  uint64_t quarantined_ = 0;                             ///< bytes
 };
 
 } // namespace luthier::vgpu

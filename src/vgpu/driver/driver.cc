@@ -124,7 +124,8 @@ Driver::Driver(const Topology &machine)
     device->strictWaits = strictWaits;
     device->poison = poison_;
     device->strictResources = strictResources_;
-    device->memoryCheck = check ? check->memoryCheck() : nullptr;
+    if (check)
+      check->watch(*device);
     device->explain = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
       return check::toText(explainer.explain(wave, inst, access, nullptr));
     };

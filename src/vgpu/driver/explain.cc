@@ -179,14 +179,13 @@ std::string_view Explainer::ruleOf(const Wave &, const BadAccess &access, const 
   return classify(access, nearest(access, exact));
 }
 
-void Explainer::addCode(Finding &finding, const Wave &wave, const Inst *inst) const {
-  const Launch &launch = wave.group->dispatch().launch();
-  const uint64_t pc = wave.pc(inst);
+void Explainer::addCode(check::CodePlace &finding, const CodeAt &at) const {
+  const uint64_t pc = at.pc;
   finding.pc = pc;
-  finding.symbol = wave.group->kernelName();
+  finding.symbol = code_.kernelName(at.kernelObject);
   finding.kernel = demangle(finding.symbol);
-  finding.offset = pc - entryAt(launch.kernelObject, wave.device->target());
-  const auto disassembler = isa::Disassembler::create(wave.device->target(), wave.lanes);
+  finding.offset = pc - entryAt(at.kernelObject, at.device.target());
+  const auto disassembler = isa::Disassembler::create(at.device.target(), at.lanes);
   const std::optional<LoadedObject> loaded = code_.objectAt(pc);
   const auto object = loaded ? object::CodeObject::parse(loaded->elf, "loaded code object")
                              : Result<object::CodeObject>(makeError("no code object"));
@@ -199,29 +198,41 @@ void Explainer::addCode(Finding &finding, const Wave &wave, const Inst *inst) co
     if (disassembler)
       finding.code = linesAround(**disassembler, *code, function->address + loaded->bias, finding.offset);
     if (const auto lines = object::SourceLines::of(*object))
-      for (const object::SourceLocation &at : lines->framesAt(pc - loaded->bias))
-        finding.source.push_back({at.file, at.line, at.column, demangle(at.function)});
+      for (const object::SourceLocation &frame : lines->framesAt(pc - loaded->bias))
+        finding.source.push_back({frame.file, frame.line, frame.column, demangle(frame.function)});
     return;
   }
   // ROCr's own kernels are in no code object.
-  const uint64_t words = inst->words ? inst->words : 1;
-  if (disassembler && wave.memory->mapped(pc, words * 4, wave.deviceMask))
-    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), words * 4}, pc)}};
+  if (disassembler && at.device.memory().mapped(pc, at.bytes, at.device.mask()))
+    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), at.bytes}, pc)}};
+}
+
+Finding Explainer::describe(const Wave &wave, const Inst *inst) const {
+  constexpr uint64_t kWord = 4;
+  return describe(wave, wave.pc(inst), kWord * (inst->words ? inst->words : 1));
+}
+
+Finding Explainer::describe(const Wave &wave, uint64_t pc, uint64_t bytes) const {
+  const Launch &launch = wave.group->dispatch().launch();
+  Finding finding;
+  addCode(finding, {pc, bytes, launch.kernelObject, *wave.device, wave.lanes});
+  finding.grid = launch.grid;
+  std::ranges::copy(launch.workgroup, finding.groupSize.begin());
+  finding.workgroup = wave.group->id();
+  finding.wave = wave.index;
+  finding.waveSize = wave.lanes;
+  finding.process = static_cast<uint32_t>(getpid());
+  finding.program = program_invocation_short_name;
+  return finding;
 }
 
 Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &access,
                            const Allocations *exact) const {
   const Launch &launch = wave.group->dispatch().launch();
   const std::optional<Neighbour> neighbour = nearest(access, exact);
-  Finding finding;
+  Finding finding = describe(wave, inst);
   finding.rule = classify(access, neighbour);
   finding.message = messageOf(access, finding.rule, neighbour, launch);
-  addCode(finding, wave, inst);
-  finding.grid = launch.grid;
-  std::ranges::copy(launch.workgroup, finding.groupSize.begin());
-  finding.workgroup = wave.group->id();
-  finding.wave = wave.index;
-  finding.waveSize = wave.lanes;
   for (uint64_t m = access.lanes; m; m &= m - 1) {
     const auto lane = static_cast<uint32_t>(__builtin_ctzll(m));
     finding.lanes.push_back({lane, access.addresses[lane]});
@@ -229,8 +240,6 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &
   finding.address = access.first();
   if (neighbour && isNear(*neighbour))
     finding.memory = memoryOf(*neighbour, exact != nullptr);
-  finding.process = static_cast<uint32_t>(getpid());
-  finding.program = program_invocation_short_name;
   return finding;
 }
 

@@ -5,7 +5,9 @@
 #include "check/finding.h"
 #include "vgpu/driver/loaded_code.h"
 #include "vgpu/driver/memory.h"
+#include "vgpu/wave/barrier_check.h"
 #include "vgpu/wave/memory_check.h"
+#include "vgpu/wave/race.h"
 
 namespace luthier::vgpu {
 
@@ -16,6 +18,18 @@ public:
   /// `exact`: what the application has allocated, where that is known; else the driver's buffers have to do.
   check::Finding explain(const Wave &wave, const Inst *inst, const BadAccess &access, const Allocations *exact) const;
 
+  /// Where an instruction is and who executes it: all that findings of every class say, without rule, message, lanes
+  /// and memory.
+  check::Finding describe(const Wave &wave, const Inst *inst) const;
+  check::Finding describe(const Wave &wave, uint64_t pc, uint64_t bytes) const;
+
+  /// Two accesses in no order.
+  check::Finding explain(const Wave &wave, const Inst *inst, const Race &race, const Allocations &allocations) const;
+  /// Barriers that not all reach.
+  check::Finding explain(const Wave &wave, const BarrierProblem &problem) const;
+  static std::string_view ruleOf(const Race &race);
+  static std::string_view ruleOf(const BarrierProblem &problem);
+
   /// A leak.
   static check::Finding leak(const Allocation &allocation);
 
@@ -24,7 +38,15 @@ public:
 
 private:
   std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
-  void addCode(check::Finding &finding, const Wave &wave, const Inst *inst) const;
+
+  /// An instruction: where it is and what executes it.
+  struct CodeAt {
+    uint64_t pc = 0, bytes = 0;
+    uint64_t kernelObject = 0;
+    const Device &device;
+    uint32_t lanes = 0; ///< of its waves
+  };
+  void addCode(check::CodePlace &place, const CodeAt &at) const;
 
   LoadedCode &code_;
   MemoryManager &memory_;

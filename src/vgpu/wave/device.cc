@@ -2,9 +2,9 @@
 
 #include "vgpu/exec/modes.h"
 #include "vgpu/state/fp_mode.h"
+#include "vgpu/wave/checked_code.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/kernel_descriptor.h"
-#include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/scheduler.h"
 #include "vgpu/wave/strict_resources.h"
@@ -113,6 +113,7 @@ const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
 
 Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats)
     : index_(index), config_(config), memory_(memory), scheduler_(scheduler), stats_(stats),
+      checkedCode_(std::make_unique<CheckedCode>()),
       code_{std::make_unique<CodeCache>(*this, 32), std::make_unique<CodeCache>(*this, 64)} {}
 
 Device::~Device() = default;
@@ -123,8 +124,8 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->abort({Fault::Kind::BadLaunch, launch.kernelObject, false,
                      fmt::format("cannot launch {}: {}", dispatch->kernelName(), problem)});
   } else {
-    if (memoryCheck && memoryCheck->onLaunch)
-      memoryCheck->onLaunch(launch);
+    if (onLaunch)
+      onLaunch(launch);
     dispatch->setWaveSize(descriptorAt(launch.kernelObject).waveSize(target()));
     dispatch->entry_ = dispatch->code_->find(entryAt(launch.kernelObject, target()), dispatch->entryChunk_);
     dispatch->start_ = WaveStart(*dispatch);

@@ -15,8 +15,6 @@
 
 namespace luthier::vgpu {
 
-struct Launch;
-
 /// One instruction's access to memory, of the lanes that it is wrong for.
 struct BadAccess {
   enum class Problem : uint8_t {
@@ -46,8 +44,6 @@ public:
 
   /// Called on the thread that runs the wave. Set once, before anything runs.
   std::function<void(const Wave &wave, const Inst *inst, const BadAccess &access)> onFinding;
-  /// A kernel is launched.
-  std::function<void(const Launch &launch)> onLaunch;
 
   const Allocations &allocations() const { return allocations_; }
 

@@ -11,6 +11,7 @@
 #include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/trace.h"
 #include "vgpu/wave/waits.h"
+#include "vgpu/wave/wave_checks.h"
 
 #include <bit>
 
@@ -33,7 +34,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     if (!trace->wantsKernel(observation->kernel))
       trace = nullptr;
   }
-  if (!trace && !strictWaits && !poison && !strictResources)
+  if (!trace && !strictWaits && !poison && !strictResources && !dispatch.device().checkedCode())
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
@@ -54,7 +55,10 @@ Observation::~Observation() {
     accessSums.write(*this);
 }
 
-WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber) : observation_(observation) {
+WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group)
+    : observation_(observation) {
+  if (group)
+    checks_ = std::make_unique<WaveChecks>(*group);
   if (observation.trace && observation.trace->wantsWave(waveNumber)) {
     if (observation.trace->content() == TraceContent::AccessSums)
       sums_ = std::make_unique<WaveAccessSums>(observation);
@@ -79,6 +83,8 @@ WaveObserver::~WaveObserver() {
 void WaveObserver::start(Wave &w) {
   if (resources_)
     resources_->start(w);
+  if (checks_)
+    checks_->start(w);
 }
 
 bool WaveObserver::before(Wave &w, const Inst *inst) {

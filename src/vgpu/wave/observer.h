@@ -2,7 +2,7 @@
 //
 // Three things watch waves: the trace (trace.h), the wait checker (waits.h) and what overwrites dead registers
 // (poison.h). A wave that nobody watches has no observer and runs in the ordinary loops of wave.cc, which know nothing
-// of this.
+// of this. So do waves of which only some instructions are watched: these have handlers that call (checked_code.h).
 #pragma once
 
 #include "vgpu/state/wave.h"
@@ -15,11 +15,13 @@
 namespace luthier::vgpu {
 
 class Dispatch;
+class GroupChecks;
 class StrictCaches;
 class Trace;
 class WaitChecker;
 class WaveAccessSums;
 class WaveCaches;
+class WaveChecks;
 class WaveResources;
 class WaveTracer;
 struct StrictMachine;
@@ -47,11 +49,15 @@ struct Observation {
 
 class WaveObserver {
 public:
-  /// `waveNumber` counts the dispatch's waves in grid order.
-  WaveObserver(Observation &observation, uint64_t waveNumber);
+  /// `waveNumber` counts the dispatch's waves in grid order. `group`: checks of its workgroup, or null.
+  WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group);
   ~WaveObserver();
   /// False when nobody watches this wave.
-  bool active() const { return tracer_ || sums_ || waits_ || poisoner_ || resources_; }
+  bool active() const { return stepping() || checks_; }
+  /// Whether every instruction is watched.
+  bool stepping() const { return tracer_ || sums_ || waits_ || poisoner_ || resources_; }
+  /// Who looks at some instructions (checked_code.h); null: nobody.
+  WaveChecks *checks() const { return checks_.get(); }
 
   /// Before the wave's first instruction.
   void start(Wave &w);
@@ -69,6 +75,7 @@ private:
   std::unique_ptr<WavePoisoner> poisoner_;
   std::unique_ptr<WaveResources> resources_;
   std::unique_ptr<WaveCaches> caches_; ///< where there are `resources_`
+  std::unique_ptr<WaveChecks> checks_;
 };
 
 /// The interpreter for waves with an observer, in every mode.

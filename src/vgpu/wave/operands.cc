@@ -154,14 +154,21 @@ uint64_t scalarAddress(const Wave &w, const MemoryAccess &m, std::string_view na
 
 Addresses addressesOf(const Wave &w, const Operands &o) {
   Addresses result;
+  addressesOf(w, o, result);
+  return result;
+}
+
+void addressesOf(const Wave &w, const Operands &o, Addresses &result) {
+  result.first.clear();
+  result.second.clear();
   if (!o.memory)
-    return result;
+    return;
   const MemoryAccess &m = *o.memory;
   const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
   const auto each = [&](std::vector<uint64_t> &to, auto &&address) {
-    to.reserve(w.lanes);
+    to.resize(w.lanes);
     for (unsigned lane = 0; lane < w.lanes; ++lane)
-      to.push_back(address(lane));
+      to[lane] = address(lane);
   };
   const auto imm = static_cast<uint64_t>(int64_t{m.offset});
   switch (m.space) {
@@ -201,7 +208,6 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   default:
     break;
   }
-  return result;
 }
 
 const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {

@@ -70,6 +70,8 @@ struct Addresses {
   std::vector<uint64_t> first, second;
 };
 Addresses addressesOf(const Wave &w, const Operands &operands);
+/// The same into memory that is used again and again.
+void addressesOf(const Wave &w, const Operands &operands, Addresses &to);
 
 /// Operands of all instructions that a dispatch has executed, for all its waves.
 class OperandCache {
