@@ -10,7 +10,7 @@ namespace luthier::check {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"memory"};
+constexpr std::string_view kNames[] = {"memory", "init", "wait"};
 
 } // namespace
 

@@ -19,6 +19,11 @@ constexpr Rule kRules[] = {
     {rule::kScratch, "An access to scratch memory outside the work-item's private segment"},
     {rule::kMisaligned, "An address that the instruction does not take as it is"},
     {rule::kLeak, "Memory that was never freed"},
+    {rule::kUninitialisedAddress, "A value that nobody has written is used as an address"},
+    {rule::kUninitialisedBranch, "A value that nobody has written decides which way a branch goes"},
+    {rule::kUninitialisedAtomic, "An atomic operation on a value that nobody has written"},
+    {rule::kUninitialisedStore, "A value that nobody has written is stored where the host sees it"},
+    {rule::kMissingWait, "A register or LDS is used before a wait covers the operation that writes it"},
 };
 
 json toJson(const std::vector<HostFrame> &stack) {
@@ -95,6 +100,7 @@ json toJson(const Finding &finding) {
               {"workgroup", finding.workgroup},
               {"wave", finding.wave},
               {"wave_size", finding.waveSize},
+              {"has_address", finding.hasAddress},
               {"address", finding.address},
               {"process", finding.process},
               {"program", finding.program},
@@ -108,6 +114,9 @@ json toJson(const Finding &finding) {
   json &lanes = out["lanes"] = json::array();
   for (const LaneAddress &lane : finding.lanes)
     lanes.push_back({{"lane", lane.lane}, {"address", lane.address}});
+  json &notes = out["notes"] = json::array();
+  for (const Note &note : finding.notes)
+    notes.push_back({{"name", note.name}, {"value", note.value}});
   if (const auto &memory = finding.memory)
     out["memory"] = {{"begin", memory->begin},
                      {"size", memory->size},
@@ -137,6 +146,7 @@ std::optional<Finding> findingFrom(const json &value) {
   reader.get("workgroup", finding.workgroup);
   reader.get("wave", finding.wave);
   reader.get("wave_size", finding.waveSize);
+  reader.get("has_address", finding.hasAddress);
   reader.get("address", finding.address);
   reader.get("process", finding.process);
   reader.get("program", finding.program);
@@ -154,6 +164,10 @@ std::optional<Finding> findingFrom(const json &value) {
   reader.list("lanes", finding.lanes, [](const Reader &lane, LaneAddress &into) {
     lane.get("lane", into.lane);
     lane.get("address", into.address);
+  });
+  reader.list("notes", finding.notes, [](const Reader &note, Note &into) {
+    note.get("name", into.name);
+    note.get("value", into.value);
   });
   if (const json *found = reader.find("memory")) {
     const Reader from(*found);

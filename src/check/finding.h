@@ -25,7 +25,11 @@ namespace rule {
 inline constexpr std::string_view kOutOfBounds = "out-of-bounds", kUseAfterFree = "use-after-free",
                                   kNullPointer = "null-pointer", kInvalidAddress = "invalid-address",
                                   kKernelArguments = "kernel-arguments", kLds = "lds-out-of-bounds",
-                                  kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak";
+                                  kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak",
+                                  kUninitialisedAddress = "uninitialised-address",
+                                  kUninitialisedBranch = "uninitialised-branch",
+                                  kUninitialisedAtomic = "uninitialised-atomic",
+                                  kUninitialisedStore = "uninitialised-store", kMissingWait = "missing-wait";
 } // namespace rule
 
 /// All there are.
@@ -69,6 +73,12 @@ struct LaneAddress {
   bool operator==(const LaneAddress &) const = default;
 };
 
+/// Something more that a report says: a line of its own, or several if `value` has several.
+struct Note {
+  std::string name, value;
+  bool operator==(const Note &) const = default;
+};
+
 struct Finding {
   std::string rule;
   std::string message; ///< one line
@@ -86,7 +96,9 @@ struct Finding {
   std::array<uint32_t, 3> grid{}, groupSize{}, workgroup{};
   uint32_t wave = 0, waveSize = 0;
   std::vector<LaneAddress> lanes; ///< empty for scalar instructions
+  bool hasAddress = true;         ///< it is about addresses
   uint64_t address = 0;           ///< the first bad one
+  std::vector<Note> notes;
 
   std::optional<Memory> memory;
   uint32_t process = 0;

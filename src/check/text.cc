@@ -103,6 +103,8 @@ std::string toText(const Finding &finding) {
   for (const CodeLine &line : finding.code)
     lines.add(&line == finding.code.data() ? "code" : "",
               fmt::format("{} {:#06x}  {}", line.offset == finding.offset ? '>' : ' ', line.offset, line.text));
+  for (const Note &note : finding.notes)
+    lines.add(note.name, note.value);
   if (!finding.kernel.empty()) {
     std::vector<uint32_t> numbers;
     for (const LaneAddress &lane : finding.lanes)
@@ -114,9 +116,10 @@ std::string toText(const Finding &finding) {
     if (const std::string items = workItems(finding); !items.empty())
       lines.add("", fmt::format("work-item{} {}", numbers.size() > 1 ? "s" : "", items));
     const auto [low, high] = std::ranges::minmax_element(finding.lanes, {}, &LaneAddress::address);
-    lines.add("address", finding.lanes.size() > 1 && low->address != high->address
-                             ? fmt::format("{:#x} to {:#x}", low->address, high->address)
-                             : fmt::format("{:#x}", finding.address));
+    if (finding.hasAddress)
+      lines.add("address", finding.lanes.size() > 1 && low->address != high->address
+                               ? fmt::format("{:#x} to {:#x}", low->address, high->address)
+                               : fmt::format("{:#x}", finding.address));
   }
   if (finding.memory)
     addMemory(lines, *finding.memory);

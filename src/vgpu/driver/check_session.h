@@ -38,7 +38,9 @@ public:
   void managed(uint64_t begin, uint64_t size);
 
   /// The application itself asked for what begins there.
-  void claimed(uint64_t begin) { allocations_.claim(begin); }
+  void claimed(uint64_t begin);
+  /// The host has written `size` bytes at `to` itself, from `from`.
+  void copied(uint64_t to, uint64_t from, uint64_t size);
   /// hipFree has returned: ROCr does not hear of managed memory.
   void freedByHip(uint64_t begin);
 
@@ -62,6 +64,10 @@ private:
   CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks);
   void found(const Wave &wave, const Inst *inst, const BadAccess &access);
+  void found(const Wave &wave, const Inst *inst, const EarlyUse &use);
+  void found(const Wave &wave, const Inst *inst, const UndefinedUse &use);
+  /// Adds a finding, or counts it if its place is known.
+  template <class Explain> void add(std::string_view rule, const Wave &wave, const Inst *inst, Explain explain);
   void launched(const Launch &launch);
 
   MemoryManager &memory_;
@@ -71,7 +77,9 @@ private:
   const std::unique_ptr<check::RecordWriter> records_;
   const uint64_t quarantineBytes_;
   const bool leaks_;
-  std::shared_ptr<MemoryCheck> memoryCheck_; ///< null: not chosen
+  std::shared_ptr<MemoryCheck> memoryCheck_;   ///< null: not chosen
+  std::shared_ptr<const WaitCheck> waitCheck_; ///< the same
+  std::shared_ptr<InitCheck> initCheck_;       ///< the same
   std::atomic<bool> tableSeen_{false};
 
   std::mutex mutex_;

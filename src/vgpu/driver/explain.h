@@ -5,7 +5,9 @@
 #include "check/finding.h"
 #include "vgpu/driver/loaded_code.h"
 #include "vgpu/driver/memory.h"
+#include "vgpu/wave/init_check.h"
 #include "vgpu/wave/memory_check.h"
+#include "vgpu/wave/waits.h"
 
 namespace luthier::vgpu {
 
@@ -20,6 +22,12 @@ public:
   /// and memory.
   check::Finding describe(const Wave &wave, const Inst *inst) const;
 
+  /// A use of something before a wait covers the operation that writes it.
+  check::Finding explain(const Wave &wave, const Inst *inst, const EarlyUse &use) const;
+  /// A use of a value that nobody has written. `exact`: what the application has allocated.
+  check::Finding explain(const Wave &wave, const Inst *inst, const UndefinedUse &use, const Allocations &exact) const;
+  static std::string_view ruleOf(const UndefinedUse &use);
+
   /// A leak.
   static check::Finding leak(const Allocation &allocation);
 
@@ -28,7 +36,8 @@ public:
 
 private:
   std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
-  void addCode(check::Finding &finding, const Wave &wave, const Inst *inst) const;
+  void addCode(check::Finding &finding, const Wave &wave, uint64_t pc, uint64_t words) const;
+  std::string placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const;
 
   LoadedCode &code_;
   MemoryManager &memory_;

@@ -19,11 +19,13 @@ namespace luthier::vgpu {
 class CodeCache;
 class MemoryCheck;
 struct BadAccess;
+struct InitCheck;
 struct Poison;
 struct StrictResources;
 class Scheduler;
 class Stats;
 class Trace;
+struct WaitCheck;
 
 struct DeviceConfig {
   const isa::Target *target = nullptr;
@@ -74,6 +76,8 @@ public:
   std::shared_ptr<const Poison> poison;
   std::shared_ptr<const StrictResources> strictResources;
   std::shared_ptr<MemoryCheck> memoryCheck;
+  std::shared_ptr<const WaitCheck> waitCheck;
+  std::shared_ptr<InitCheck> initCheck;
   /// Called for every launch that can run, before its waves are made.
   std::function<void(const Launch &launch)> onLaunch;
 
