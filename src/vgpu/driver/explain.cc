@@ -328,7 +328,12 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const UndefinedUs
         "{} is the operand of an atomic operation, and comes from {}, which nobody has written", use.what, where);
     break;
   case Kind::AtomicMemory:
-    finding.message = fmt::format("an atomic operation changes {}, which nobody has written", where);
+    finding.message =
+        origin.pc
+            ? fmt::format("an atomic operation changes memory that was given what comes from {}, which nobody has "
+                          "written",
+                          where)
+            : fmt::format("an atomic operation changes {}, which nobody has written", where);
     break;
   case Kind::Store:
     finding.message = fmt::format("{} is stored where the host sees it, and comes from {}, which nobody has written",

@@ -16,6 +16,8 @@ constexpr uint64_t lowBits(uint64_t count) { return count >= 64 ? ~0ull : (1ull 
 UndefinedMemory::UndefinedMemory() : root_(kEntries) {
   for (auto &line : nothing_.lines)
     line.store(~0ull, std::memory_order_relaxed);
+  for (auto &origin : nothing_.origins)
+    origin.store(0, std::memory_order_relaxed);
 }
 
 UndefinedMemory::~UndefinedMemory() {
@@ -94,6 +96,8 @@ UndefinedMemory::Page *UndefinedMemory::pageToWrite(std::atomic<Page *> &entry) 
     }
     for (auto &line : fresh->lines)
       line.store(old ? ~0ull : 0, std::memory_order_relaxed);
+    for (auto &origin : fresh->origins)
+      origin.store(0, std::memory_order_relaxed);
   } while (!entry.compare_exchange_weak(old, fresh, std::memory_order_acq_rel));
   return fresh;
 }
@@ -107,15 +111,20 @@ void UndefinedMemory::replace(std::atomic<Page *> &entry, Page *page) {
   unused_.push_back(old);
 }
 
-void UndefinedMemory::setInLine(uint64_t address, uint64_t mask, uint64_t undefined) {
+void UndefinedMemory::setInLine(uint64_t address, uint64_t mask, uint64_t undefined, uint32_t origin) {
   if (address / kPage >> (3 * kLevelBits))
     return; // nobody can access it
   const Page *known = pageOf(address);
   const uint64_t number = address % kPage / kLineBytes;
   const uint64_t old = known ? known->lines[number].load(std::memory_order_relaxed) : 0;
-  if ((old & mask) == (undefined & mask))
+  const bool sameOrigin =
+      !(mask & undefined) || (known && known->origins[number].load(std::memory_order_relaxed) == origin);
+  if ((old & mask) == (undefined & mask) && sameOrigin)
     return;
-  auto &line = pageToWrite(makeEntry(address))->lines[number];
+  Page *page = pageToWrite(makeEntry(address));
+  if (!sameOrigin)
+    page->origins[number].store(origin, std::memory_order_relaxed);
+  auto &line = page->lines[number];
   if (mask == ~0ull) {
     line.store(undefined, std::memory_order_relaxed);
     return;
@@ -143,7 +152,7 @@ void UndefinedMemory::change(uint64_t begin, uint64_t size, bool undefined) {
     }
     while (begin < pageEnd) {
       const uint64_t count = std::min(pageEnd, (begin / kLineBytes + 1) * kLineBytes) - begin;
-      setInLine(begin, lowBits(count) << begin % kLineBytes, undefined ? ~0ull : 0);
+      setInLine(begin, lowBits(count) << begin % kLineBytes, undefined ? ~0ull : 0, 0);
       begin += count;
     }
   }
@@ -157,7 +166,7 @@ void UndefinedMemory::copy(uint64_t to, uint64_t from, uint64_t size) {
     return define(to, size);
   const auto move = [&](uint64_t at) {
     const auto bytes = static_cast<unsigned>(std::min(kLineBytes, size - at));
-    set(to + at, bytes, this->at(from + at, bytes));
+    set(to + at, bytes, this->at(from + at, bytes), originAt(from + at));
   };
   if (to <= from)
     for (uint64_t at = 0; at < size; at += kLineBytes)
@@ -201,16 +210,22 @@ uint64_t UndefinedMemory::at(uint64_t address, unsigned bytes) const {
   return found & lowBits(bytes);
 }
 
-void UndefinedMemory::set(uint64_t address, unsigned bytes, uint64_t undefined) {
+void UndefinedMemory::set(uint64_t address, unsigned bytes, uint64_t undefined, uint32_t origin) {
   const unsigned shift = address % kLineBytes;
-  setInLine(address, lowBits(bytes) << shift, undefined << shift);
+  setInLine(address, lowBits(bytes) << shift, undefined << shift, origin);
   if (shift + bytes > kLineBytes)
-    setInLine(address + kLineBytes, lowBits(bytes) >> (kLineBytes - shift), undefined >> (kLineBytes - shift));
+    setInLine(address + kLineBytes, lowBits(bytes) >> (kLineBytes - shift), undefined >> (kLineBytes - shift), origin);
+}
+
+uint32_t UndefinedMemory::originAt(uint64_t address) const {
+  const Page *page = pageOf(address);
+  return page ? page->origins[address % kPage / kLineBytes].load(std::memory_order_relaxed) : 0;
 }
 
 void UndefinedBytes::reset(uint64_t size) {
   size_ = size;
   lines_.assign(size / 64 + 2, ~0ull);
+  origins_.assign(size / 64 + 2, 0);
 }
 
 bool UndefinedBytes::anyIn(uint64_t begin, uint64_t end) const {
@@ -240,7 +255,7 @@ uint64_t UndefinedBytes::at(uint64_t offset, unsigned bytes) const {
   return found & lowBits(bytes);
 }
 
-void UndefinedBytes::set(uint64_t offset, unsigned bytes, uint64_t undefined) {
+void UndefinedBytes::set(uint64_t offset, unsigned bytes, uint64_t undefined, uint32_t origin) {
   if (offset >= size_ || bytes > size_ - offset)
     return;
   const auto put = [&](uint64_t n, uint64_t mask, uint64_t value) { lines_[n] = (lines_[n] & ~mask) | (value & mask); };

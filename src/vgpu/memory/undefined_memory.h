@@ -5,6 +5,9 @@
 // written as a whole, one shared page of ones for one of which nothing is, so that large allocations cost a pointer per
 // page until a kernel writes parts of them. LDS and scratch are small and belong to one thread: there it is an array.
 //
+// Undefined values that were stored bring a number along that says where they came from, for a line of 64 bytes each; 0
+// says that nobody has written there.
+//
 // Kernels race with each other by mistake or by design, and their shadows with them. Words are changed atomically, so
 // that neighbours in one word do no harm to each other; an order between a store and its shadow there is not.
 #pragma once
@@ -35,7 +38,8 @@ public:
   bool anyIn(uint64_t begin, uint64_t end) const;
   /// Bit n: byte `address` + n is undefined, of at most 64 bytes.
   uint64_t at(uint64_t address, unsigned bytes) const;
-  void set(uint64_t address, unsigned bytes, uint64_t undefined);
+  void set(uint64_t address, unsigned bytes, uint64_t undefined, uint32_t origin = 0);
+  uint32_t originAt(uint64_t address) const;
 
 private:
   static constexpr unsigned kLevelBits = 12;
@@ -43,6 +47,7 @@ private:
 
   struct Page {
     std::atomic<uint64_t> lines[kLines]; ///< a bit per byte
+    std::atomic<uint32_t> origins[kLines];
   };
   struct Leaf {
     std::atomic<Page *> pages[kEntries];
@@ -57,7 +62,7 @@ private:
   Page *pageToWrite(std::atomic<Page *> &entry);
   void replace(std::atomic<Page *> &entry, Page *page);
   void change(uint64_t begin, uint64_t size, bool undefined);
-  void setInLine(uint64_t address, uint64_t mask, uint64_t undefined);
+  void setInLine(uint64_t address, uint64_t mask, uint64_t undefined, uint32_t origin);
 
   std::vector<std::atomic<Node *>> root_;
   Page nothing_; ///< of which no byte is written
@@ -73,11 +78,13 @@ public:
 
   bool anyIn(uint64_t begin, uint64_t end) const;
   uint64_t at(uint64_t offset, unsigned bytes) const;
-  void set(uint64_t offset, unsigned bytes, uint64_t undefined);
+  void set(uint64_t offset, unsigned bytes, uint64_t undefined, uint32_t origin = 0);
+  uint32_t originAt(uint64_t offset) const { return offset < size_ ? origins_[offset / 64] : 0; }
 
 private:
   uint64_t size_ = 0;
   std::vector<uint64_t> lines_; ///< a bit per byte, and one line more
+  std::vector<uint32_t> origins_;
 };
 
 } // namespace luthier::vgpu

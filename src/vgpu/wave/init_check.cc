@@ -110,7 +110,7 @@ Origins::Number Origins::ofLoad(Origin origin) {
 Origin Origins::at(Number number) const {
   if (number < kFirstLoad) {
     Origin origin;
-    origin.reg = static_cast<Reg>(number);
+    origin.reg = static_cast<Reg>(number ? number - 1 : 0);
     return origin;
   }
   std::lock_guard lock(mutex_);
@@ -283,7 +283,7 @@ void WaveInit::decided(const Wave &w, const Inst *inst, std::string what, uint64
   use.kind = UndefinedUse::Kind::Branch;
   use.what = std::move(what);
   use.lanes = lanes;
-  use.origin = origins_.at(origin);
+  use.origin = check_.origins.at(origin);
   check_.onFinding(w, inst, use);
 }
 

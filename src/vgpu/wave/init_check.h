@@ -52,9 +52,24 @@ struct UndefinedUse {
   Origin origin;
 };
 
+/// Where undefined values come from: few places, and a number for each. 0 is none.
+class Origins {
+public:
+  using Number = uint32_t;
+  static Number ofRegister(Reg reg) { return 1 + number(reg); }
+  Number ofLoad(Origin origin);
+  Origin at(Number number) const;
+
+private:
+  static constexpr Number kFirstLoad = 1 + number(Reg::End);
+  mutable std::mutex mutex_;
+  std::vector<Origin> loads_;
+};
+
 /// The check, of all GPUs of a process.
 struct InitCheck {
   UndefinedMemory memory;
+  Origins origins;
   bool stores = false; ///< report stores to memory that the host sees, too
   /// Called on the thread that runs the wave. Set once, before anything runs.
   std::function<void(const Wave &wave, const Inst *inst, const UndefinedUse &use)> onFinding;
@@ -62,25 +77,11 @@ struct InitCheck {
   std::function<bool(uint64_t address)> hostSees;
 };
 
-/// Where undefined values of a dispatch come from: few places, and a number for each.
-class Origins {
-public:
-  using Number = uint32_t;
-  static Number ofRegister(Reg reg) { return number(reg); }
-  Number ofLoad(Origin origin);
-  Origin at(Number number) const;
-
-private:
-  static constexpr Number kFirstLoad = number(Reg::End);
-  mutable std::mutex mutex_;
-  std::vector<Origin> loads_;
-};
-
 /// What is undefined of the registers of one wave, and of its scratch memory.
 class WaveInit {
 public:
   /// `lds`: the workgroup's.
-  WaveInit(InitCheck &check, Origins &origins, UndefinedBytes &lds) : check_(check), origins_(origins), lds_(lds) {}
+  WaveInit(InitCheck &check, UndefinedBytes &lds) : check_(check), lds_(lds) {}
 
   void start(const Wave &w);
   /// Registers of which anything is undefined. Instructions that name none of these, that access no memory, need not be
@@ -138,7 +139,8 @@ private:
   void sortByPlace(const Wave &w, const Operands &operands);
   bool anyUndefined(const Access &access, unsigned bytes) const;
   uint64_t bytesAt(const Access &access, unsigned lane, unsigned bytes) const;
-  void setBytes(const Access &access, unsigned lane, unsigned bytes, uint64_t undefined);
+  void setBytes(const Access &access, unsigned lane, unsigned bytes, uint64_t undefined, Origins::Number origin);
+  Origins::Number originAt(const Access &access, uint64_t at) const;
   void defineAll(const Wave &w, const Access &access, unsigned bytes);
   void load(const Wave &w, const Inst *inst, const Operands &operands, RegRange result, const Access &access);
   void store(Wave &w, const Inst *inst, const Operands &operands, RegRange data, const Access &access);
@@ -147,7 +149,6 @@ private:
   Origins::Number originOfLoad(const Wave &w, const Inst *inst, const Operands &operands, Place place, uint64_t at);
 
   InitCheck &check_;
-  Origins &origins_;
   UndefinedBytes &lds_, scratch_;
   uint32_t scratchPerLane_ = 0;
   RegSet undefined_;

@@ -67,7 +67,7 @@ Origins::Number WaveInit::originOfLoad(const Wave &w, const Inst *inst, const Op
   origin.address = place == Place::Scratch && scratchPerLane_ ? at % scratchPerLane_ : at;
   origin.pc = w.pc(inst);
   origin.load = o.text;
-  recentLoad_ = {inst, origins_.ofLoad(std::move(origin))};
+  recentLoad_ = {inst, check_.origins.ofLoad(std::move(origin))};
   return recentLoad_.number;
 }
 
@@ -78,7 +78,7 @@ void WaveInit::checkAddress(Wave &w, const Inst *inst, const OperandCache::Known
     use.kind = UndefinedUse::Kind::Address;
     use.what = toString(regs);
     use.lanes = lanes;
-    use.origin = origins_.at(originOf(w, regs));
+    use.origin = check_.origins.at(originOf(w, regs));
     if (lanes) {
       use.hasAddresses = true;
       laneAddresses(w, known, false, use.addresses.data());
@@ -186,17 +186,25 @@ uint64_t WaveInit::bytesAt(const Access &access, unsigned lane, unsigned bytes) 
   return 0;
 }
 
-void WaveInit::setBytes(const Access &access, unsigned lane, unsigned bytes, uint64_t undefined) {
+void WaveInit::setBytes(const Access &access, unsigned lane, unsigned bytes, uint64_t undefined,
+                        Origins::Number origin) {
   switch (access.place) {
   case Place::Memory:
-    return check_.memory.set(access.at[lane], bytes, undefined);
+    return check_.memory.set(access.at[lane], bytes, undefined, origin);
   case Place::Lds:
-    return lds_.set(access.at[lane], bytes, undefined);
+    return lds_.set(access.at[lane], bytes, undefined, origin);
   case Place::Scratch:
-    return scratch_.set(access.at[lane], bytes, undefined);
+    return scratch_.set(access.at[lane], bytes, undefined, origin);
   case Place::None:
     break;
   }
+}
+
+/// Of an undefined byte that somebody has stored.
+Origins::Number WaveInit::originAt(const Access &access, uint64_t at) const {
+  return access.place == Place::Lds       ? lds_.originAt(at)
+         : access.place == Place::Scratch ? scratch_.originAt(at)
+                                          : check_.memory.originAt(at);
 }
 
 bool WaveInit::anyUndefined(const Access &access, unsigned bytes) const {
@@ -226,7 +234,7 @@ void WaveInit::defineAll(const Wave &w, const Access &access, unsigned bytes) {
       return check_.memory.define(access.at[0], uint64_t{w.lanes} * bytes);
   }
   for (uint64_t left = access.lanes; left; left &= left - 1)
-    setBytes(access, static_cast<unsigned>(__builtin_ctzll(left)), bytes, 0);
+    setBytes(access, static_cast<unsigned>(__builtin_ctzll(left)), bytes, 0, 0);
 }
 
 void WaveInit::load(const Wave &w, const Inst *inst, const Operands &o, RegRange result, const Access &access) {
@@ -257,7 +265,9 @@ void WaveInit::load(const Wave &w, const Inst *inst, const Operands &o, RegRange
   }
   if (!any)
     return;
-  const Origins::Number origin = originOfLoad(w, inst, o, access.place, first);
+  Origins::Number origin = originAt(access, first);
+  if (!origin)
+    origin = originOfLoad(w, inst, o, access.place, first);
   for (unsigned n = 0; n < std::min<unsigned>(result.count, undefined.size()); ++n) {
     const Reg reg = result.first + n;
     // Bytes that were there before stay what they were.
@@ -279,6 +289,7 @@ void WaveInit::store(Wave &w, const Inst *inst, const Operands &o, RegRange data
     return;
   }
   const Part part = partOf(inst, o);
+  const Origins::Number origin = originOf(w, data);
   uint64_t visible = 0;
   for (uint64_t left = access.lanes; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
@@ -290,7 +301,7 @@ void WaveInit::store(Wave &w, const Inst *inst, const Operands &o, RegRange data
     }
     const bool seen = bits && check_.stores && access.place == Place::Memory && check_.hostSees(access.at[lane]);
     visible |= uint64_t{seen} << lane;
-    setBytes(access, lane, m.bytes, seen ? 0 : bits);
+    setBytes(access, lane, m.bytes, seen ? 0 : bits, origin);
   }
   if (!visible)
     return;
@@ -300,7 +311,7 @@ void WaveInit::store(Wave &w, const Inst *inst, const Operands &o, RegRange data
   use.lanes = visible;
   use.hasAddresses = true;
   use.addresses = access.at;
-  use.origin = origins_.at(originOf(w, data));
+  use.origin = check_.origins.at(origin);
   check_.onFinding(w, inst, use);
 }
 
@@ -318,7 +329,7 @@ void WaveInit::atomic(Wave &w, const Inst *inst, const Operands &o, const Access
   };
   for (const RegRange data : {m.data, m.data2})
     if (const uint64_t lanes = lanesOf(data) & access.lanes) {
-      report(UndefinedUse::Kind::Atomic, toString(data), lanes, origins_.at(originOf(w, data)));
+      report(UndefinedUse::Kind::Atomic, toString(data), lanes, check_.origins.at(originOf(w, data)));
       define(w, data, lanes);
     }
   if (!m.result.empty())
@@ -340,7 +351,10 @@ void WaveInit::atomic(Wave &w, const Inst *inst, const Operands &o, const Access
   origin.kind = access.place == Place::Lds       ? Origin::Kind::Lds
                 : access.place == Place::Scratch ? Origin::Kind::Scratch
                                                  : Origin::Kind::Memory;
-  origin.address = access.at[static_cast<unsigned>(__builtin_ctzll(lanes))];
+  const auto lane = static_cast<unsigned>(__builtin_ctzll(lanes));
+  origin.address = access.at[lane] + static_cast<unsigned>(__builtin_ctzll(bytesAt(access, lane, m.bytes)));
+  if (const Origins::Number stored = originAt(access, origin.address))
+    origin = check_.origins.at(stored);
   report(UndefinedUse::Kind::AtomicMemory, "memory", lanes, std::move(origin));
   defineAll(w, access, m.bytes);
 }
@@ -368,7 +382,7 @@ void WaveInit::scalarMemory(Wave &w, const Inst *inst, const OperandCache::Known
     uint64_t bits = 0;
     for (unsigned byte = 0; byte < bytes && !m.atomic; ++byte)
       bits |= uint64_t{(bitsOf(w, m.data.first + byte / 4) >> (byte % 4 * 8) & 0xff) != 0} << byte;
-    check_.memory.set(address, bytes, bits);
+    check_.memory.set(address, bytes, bits, originOf(w, m.data));
     define(w, m.result, 0);
     return;
   }
@@ -384,7 +398,9 @@ void WaveInit::scalarMemory(Wave &w, const Inst *inst, const OperandCache::Known
   if (!bits)
     return define(w, m.result, 0);
   const auto first = static_cast<unsigned>(__builtin_ctzll(bits));
-  const Origins::Number origin = originOfLoad(w, inst, known, Place::Memory, address + first);
+  Origins::Number origin = check_.memory.originAt(address + first);
+  if (!origin)
+    origin = originOfLoad(w, inst, known, Place::Memory, address + first);
   for (unsigned n = 0; n < m.result.count; ++n) {
     uint32_t undefined = 0;
     for (unsigned byte = 0; byte < 4; ++byte)

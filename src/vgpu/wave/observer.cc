@@ -71,7 +71,7 @@ WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, Undefi
   if (observation.strictWaits || observation.waitCheck)
     waits_ = std::make_unique<WaitChecker>(observation.waitCheck.get());
   if (observation.initCheck)
-    init_ = std::make_unique<WaveInit>(*observation.initCheck, observation.origins, undefinedLds);
+    init_ = std::make_unique<WaveInit>(*observation.initCheck, undefinedLds);
   if (observation.poison)
     poisoner_ = std::make_unique<WavePoisoner>(observation, waveNumber);
   if (observation.machine) {

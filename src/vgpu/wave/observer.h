@@ -37,7 +37,6 @@ struct Observation {
   bool strictWaits = false;
   std::shared_ptr<const WaitCheck> waitCheck; ///< null: waits are not checked, or strict
   std::shared_ptr<InitCheck> initCheck;       ///< null: none
-  Origins origins;                            ///< of undefined values
   std::shared_ptr<const Poison> poison;       ///< null: none
   std::shared_ptr<const StrictResources> strictResources;
   std::unique_ptr<StrictMachine> machine; ///< null: resources are not strict
