@@ -25,6 +25,11 @@ constexpr Rule kRules[] = {
     {rule::kBarrierMixed, "Waves of a workgroup that met at different barriers"},
     {rule::kBarrierSplit, "Signals and waits of a split barrier that do not belong together"},
     {rule::kBarrierStuck, "A workgroup in which no wave can go on"},
+    {rule::kUninitialisedAddress, "A value that nobody has written is used as an address"},
+    {rule::kUninitialisedBranch, "A value that nobody has written decides which way a branch goes"},
+    {rule::kUninitialisedAtomic, "An atomic operation on a value that nobody has written"},
+    {rule::kUninitialisedStore, "A value that nobody has written is stored where the host sees it"},
+    {rule::kMissingWait, "A register or LDS is used before a wait covers the operation that writes it"},
 };
 
 json toJson(const std::vector<HostFrame> &stack) {
@@ -148,9 +153,9 @@ json toJson(const Finding &finding) {
   json out = {{"rule", finding.rule},           {"message", finding.message},
               {"grid", finding.grid},           {"group_size", finding.groupSize},
               {"workgroup", finding.workgroup}, {"wave", finding.wave},
-              {"wave_size", finding.waveSize},  {"address", finding.address},
-              {"process", finding.process},     {"program", finding.program},
-              {"count", finding.count}};
+              {"wave_size", finding.waveSize},  {"has_address", finding.hasAddress},
+              {"address", finding.address},     {"process", finding.process},
+              {"program", finding.program},     {"count", finding.count}};
   addPlace(out, finding);
   if (const auto &other = finding.other) {
     json &side = out["other"];
@@ -159,11 +164,12 @@ json toJson(const Finding &finding) {
   }
   if (!finding.missing.empty())
     out["missing"] = finding.missing;
-  if (!finding.notes.empty())
-    out["notes"] = finding.notes;
   json &lanes = out["lanes"] = json::array();
   for (const LaneAddress &lane : finding.lanes)
     lanes.push_back({{"lane", lane.lane}, {"address", lane.address}});
+  json &notes = out["notes"] = json::array();
+  for (const Note &note : finding.notes)
+    notes.push_back({{"name", note.name}, {"value", note.value}});
   if (const auto &memory = finding.memory)
     out["memory"] = {{"begin", memory->begin},
                      {"size", memory->size},
@@ -194,12 +200,12 @@ std::optional<Finding> findingFrom(const json &value) {
     from.values("lanes", other.lanes);
   }
   reader.get("missing", finding.missing);
-  reader.values("notes", finding.notes);
   reader.get("grid", finding.grid);
   reader.get("group_size", finding.groupSize);
   reader.get("workgroup", finding.workgroup);
   reader.get("wave", finding.wave);
   reader.get("wave_size", finding.waveSize);
+  reader.get("has_address", finding.hasAddress);
   reader.get("address", finding.address);
   reader.get("process", finding.process);
   reader.get("program", finding.program);
@@ -207,6 +213,10 @@ std::optional<Finding> findingFrom(const json &value) {
   reader.list("lanes", finding.lanes, [](const Reader &lane, LaneAddress &into) {
     lane.get("lane", into.lane);
     lane.get("address", into.address);
+  });
+  reader.list("notes", finding.notes, [](const Reader &note, Note &into) {
+    note.get("name", into.name);
+    note.get("value", into.value);
   });
   if (const json *found = reader.find("memory")) {
     const Reader from(*found);

@@ -28,7 +28,11 @@ inline constexpr std::string_view kOutOfBounds = "out-of-bounds", kUseAfterFree 
                                   kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak",
                                   kLdsRace = "lds-race", kBarrierLanes = "barrier-divergence",
                                   kBarrierSkipped = "barrier-skipped", kBarrierMixed = "barrier-mixed",
-                                  kBarrierSplit = "barrier-split", kBarrierStuck = "barrier-stuck";
+                                  kBarrierSplit = "barrier-split", kBarrierStuck = "barrier-stuck",
+                                  kUninitialisedAddress = "uninitialised-address",
+                                  kUninitialisedBranch = "uninitialised-branch",
+                                  kUninitialisedAtomic = "uninitialised-atomic",
+                                  kUninitialisedStore = "uninitialised-store", kMissingWait = "missing-wait";
 } // namespace rule
 
 /// All there are.
@@ -72,6 +76,12 @@ struct LaneAddress {
   bool operator==(const LaneAddress &) const = default;
 };
 
+/// Something more that a report says: a line of its own, or several if `value` has several.
+struct Note {
+  std::string name, value;
+  bool operator==(const Note &) const = default;
+};
+
 /// Where something is in the code. All empty for findings that are not about code.
 struct CodePlace {
   std::string kernel;   ///< as in the source
@@ -101,11 +111,12 @@ struct Finding : CodePlace {
   std::array<uint32_t, 3> grid{}, groupSize{}, workgroup{};
   uint32_t wave = 0, waveSize = 0;
   std::vector<LaneAddress> lanes; ///< empty for scalar instructions
+  bool hasAddress = true;         ///< it is about addresses
   uint64_t address = 0;           ///< the first bad one
+  std::vector<Note> notes;
 
   std::optional<OtherSide> other;
-  std::string missing;            ///< what would have made it right, in a few words; may be empty
-  std::vector<std::string> notes; ///< more lines for people
+  std::string missing; ///< what would have made it right, in a few words; may be empty
 
   std::optional<Memory> memory;
   uint32_t process = 0;

@@ -40,6 +40,7 @@ struct CheckOptions {
   std::string textFile, jsonFile, sarifFile, suppressionsFile;
   std::optional<uint64_t> errorStatus, quarantine;
   bool leaks = false;
+  bool initStores = false;
   bool strict = false;
 };
 
@@ -189,6 +190,7 @@ Result<int> run(const CheckOptions &options, const std::vector<std::string> &app
   LUTHIER_TRY(prepareRun(options.run, CheckRun{.records = records.path(),
                                                .checks = fmt::format("{}", fmt::join(checks.names(), ",")),
                                                .leaks = options.leaks,
+                                               .initStores = options.initStores,
                                                .quarantine = options.quarantine}));
   const Ended ended = LUTHIER_TRY(runApplication(application));
   if (!ended.started)
@@ -221,6 +223,8 @@ void addCheckCommand(CLI::App &root, Invocation &invocation) {
       ->type_name("")
       ->check(validChecks);
   addFlag(*command, "--leaks", options->leaks, "Also report memory that the application never freed");
+  addFlag(*command, "--init-stores", options->initStores,
+          "Check init: also report stores of uninitialised values to memory that the host sees");
   command->add_option("--report", options->textFile, "Write the report to FILE instead of stderr")
       ->type_name("FILE")
       ->check(notEmpty);

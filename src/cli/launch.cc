@@ -1,5 +1,7 @@
 #include "cli/launch.h"
 
+#include "check/checks.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -135,11 +137,15 @@ void addCheck(Environment &set, const Environment &current, const CheckRun &chec
   set[env::kCheckRecords] = check.records.string();
   set[env::kChecks] = check.checks;
   set[env::kCheckLeaks.name] = check.leaks ? "1" : "0";
+  set[env::kCheckInitStores.name] = check.initStores ? "1" : "0";
   if (check.quarantine)
     set[env::kCheckQuarantine.name] = fmt::format("{}", *check.quarantine);
   addRocrTool(set, current, driverFolder / driverName);
   set["HSA_DISABLE_FRAGMENT_ALLOCATOR"] = "1";
   set["HSA_SVM_GUARD_PAGES"] = kGuardPages;
+  // HIP writes small copies itself where it can reach a GPU's memory, which nobody sees.
+  if (const auto checks = check::Checks::parse(check.checks); checks && checks->has(check::Check::Init))
+    set["ROC_ENABLE_LARGE_BAR"] = "0";
 }
 
 } // namespace

@@ -34,6 +34,7 @@ struct CheckRun {
   std::filesystem::path records; // the folder for findings
   std::string checks;            // their names, separated by commas
   bool leaks = false;
+  bool initStores = false;                 // report stores of undefined values to memory that the host sees
   std::optional<uint64_t> quarantine = {}; // MiB of freed memory that are kept
 };
 

@@ -36,14 +36,29 @@ inline constexpr Variable kTraceSums{"LUTHIER_VGPU_TRACE_SUMS", ValueType::Kind:
 inline constexpr Variable kStats{"LUTHIER_VGPU_STATS", ValueType::Kind::OutputFile};
 inline constexpr Variable kVgpuTrace{"LUTHIER_VGPU_TRACE", ValueType::Kind::OutputFile};
 inline constexpr Variable kCheckLeaks{"LUTHIER_CHECK_LEAKS", ValueType::Kind::Flag};
+inline constexpr Variable kCheckInitStores{"LUTHIER_CHECK_INIT_STORES", ValueType::Kind::Flag};
 inline constexpr Variable kCheckQuarantine{"LUTHIER_CHECK_QUARANTINE", ValueType::Kind::Number, 0, 1u << 20};
 inline constexpr Variable kChildren{"LUTHIER_CHILDREN", ValueType::Kind::Flag};
 inline constexpr Variable kHookForm{"LUTHIER_HOOK_FORM", ValueType::Kind::Choice, 0, 0, kHookForms};
 inline constexpr Variable kTraceFile{"LUTHIER_TRACE_FILE", ValueType::Kind::OutputFile};
 
-inline constexpr const Variable *kVariables[] = {
-    &kLog,       &kCpu,   &kTranslate, &kThreads,   &kStrictWaits, &kPoisonDead, &kStrictResources, &kStrictL1,
-    &kTraceSums, &kStats, &kVgpuTrace, &kTraceFile, &kChildren,    &kHookForm,   &kCheckLeaks,      &kCheckQuarantine};
+inline constexpr const Variable *kVariables[] = {&kLog,
+                                                 &kCpu,
+                                                 &kTranslate,
+                                                 &kThreads,
+                                                 &kStrictWaits,
+                                                 &kPoisonDead,
+                                                 &kStrictResources,
+                                                 &kStrictL1,
+                                                 &kTraceSums,
+                                                 &kStats,
+                                                 &kVgpuTrace,
+                                                 &kTraceFile,
+                                                 &kChildren,
+                                                 &kHookForm,
+                                                 &kCheckLeaks,
+                                                 &kCheckQuarantine,
+                                                 &kCheckInitStores};
 
 /// Set by `luthier check`: the folder that findings are recorded in (check/records.h).
 inline constexpr const char *kCheckRecords = "LUTHIER_CHECK_RECORDS";

@@ -89,6 +89,7 @@ TEST(VirtualEnvironment, ChecksSeeRocrsTableAndKeepAllocationsApart) {
   EXPECT_EQ(set["LUTHIER_CHECK_RECORDS"], "/tmp/records");
   EXPECT_EQ(set["LUTHIER_CHECKS"], "memory");
   EXPECT_EQ(set["LUTHIER_CHECK_LEAKS"], "1");
+  EXPECT_FALSE(set.contains("ROC_ENABLE_LARGE_BAR"));
   EXPECT_EQ(set["LUTHIER_CHECK_QUARANTINE"], "7");
   EXPECT_EQ(set["HSA_DISABLE_FRAGMENT_ALLOCATOR"], "1");
   EXPECT_EQ(set["HSA_SVM_GUARD_PAGES"], "16");

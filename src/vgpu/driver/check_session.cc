@@ -65,12 +65,31 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
     barriers->onProblem = [this](const Wave &wave, const BarrierProblem &problem) { found(wave, problem); };
     barrierCheck_ = std::move(barriers);
   }
+  if (checks.has(check::Check::Wait)) {
+    auto waits = std::make_shared<WaitCheck>();
+    waits->onFinding = [this](const Wave &wave, const Inst *inst, const EarlyUse &use) { found(wave, inst, use); };
+    waitCheck_ = std::move(waits);
+  }
+  if (checks.has(check::Check::Init)) {
+    initCheck_ = std::make_shared<InitCheck>();
+    const auto stores = env::flag(env::kCheckInitStores, false);
+    initCheck_->stores = stores && *stores;
+    initCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const UndefinedUse &use) {
+      found(wave, inst, use);
+    };
+    initCheck_->hostSees = [this](uint64_t address) {
+      const auto live = allocations_.liveAround(address, 1);
+      return live && live->kind != Allocation::Kind::Device;
+    };
+  }
 }
 
 void CheckSession::watch(Device &device) {
   device.memoryCheck = memoryCheck_;
   device.raceCheck = raceCheck_;
   device.barrierCheck = barrierCheck_;
+  device.waitCheck = waitCheck_;
+  device.initCheck = initCheck_;
   device.onLaunch = [this](const Launch &launch) { launched(launch); };
 }
 
@@ -103,6 +122,16 @@ void CheckSession::found(const Wave &wave, const BarrierProblem &problem) {
          [&] { return explainer_.explain(wave, problem); });
 }
 
+void CheckSession::found(const Wave &wave, const Inst *inst, const EarlyUse &use) {
+  record({check::rule::kMissingWait, wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+         [&] { return explainer_.explain(wave, inst, use); });
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const UndefinedUse &use) {
+  record({Explainer::ruleOf(use), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+         [&] { return explainer_.explain(wave, inst, use, allocations_); });
+}
+
 template <class Make> void CheckSession::record(const Place &place, Make make) {
   // Held while the finding is made: other waves at the same place wait for its number.
   std::lock_guard lock(mutex_);
@@ -124,7 +153,22 @@ void CheckSession::allocated(uint64_t begin, uint64_t size) {
   allocation.allocatedAt = captureHostStack();
   // HIP keeps arguments of all its launches together. Whoever uses ROCr alone may have anything beside them.
   allocation.mayBeKernarg = !device && passesThroughHip(allocation.allocatedAt);
+  // What HIP allocates for itself it fills in ways of its own; what it allocates for its caller is claimed.
+  if (initCheck_ && device && !passesThroughHip(allocation.allocatedAt))
+    initCheck_->memory.undefine(begin, size);
   allocations_.add(std::move(allocation));
+}
+
+void CheckSession::claimed(uint64_t begin) {
+  allocations_.claim(begin);
+  const auto live = initCheck_ ? allocations_.liveAround(begin, 1) : std::nullopt;
+  if (live && live->begin == begin && live->kind == Allocation::Kind::Device)
+    initCheck_->memory.undefine(live->begin, live->end - live->begin);
+}
+
+void CheckSession::copied(uint64_t to, uint64_t from, uint64_t size) {
+  if (initCheck_)
+    initCheck_->memory.copy(to, from, size);
 }
 
 void CheckSession::registered(uint64_t host, uint64_t begin, uint64_t size) {
@@ -188,16 +232,21 @@ CheckSession::Freed CheckSession::freed(uint64_t begin) {
 
 std::vector<uint64_t> CheckSession::release(bool all) {
   std::vector<uint64_t> addresses;
+  std::vector<std::pair<uint64_t, uint64_t>> gone;
   {
     std::lock_guard lock(mutex_);
     while (!quarantine_.empty() && (all || quarantined_ > quarantineBytes_)) {
       addresses.push_back(quarantine_.front().first);
+      gone.push_back(quarantine_.front());
       quarantined_ -= quarantine_.front().second;
       quarantine_.pop_front();
     }
   }
-  for (const uint64_t begin : addresses)
+  for (const auto &[begin, size] : gone) {
     allocations_.forget(begin);
+    if (initCheck_)
+      initCheck_->memory.define(begin, size); // whoever has it next may write it unseen
+  }
   return addresses;
 }
 

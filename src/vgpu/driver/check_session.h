@@ -38,7 +38,9 @@ public:
   void managed(uint64_t begin, uint64_t size);
 
   /// The application itself asked for what begins there.
-  void claimed(uint64_t begin) { allocations_.claim(begin); }
+  void claimed(uint64_t begin);
+  /// The host has written `size` bytes at `to` itself, from `from`.
+  void copied(uint64_t to, uint64_t from, uint64_t size);
   /// hipFree has returned: ROCr does not hear of managed memory.
   void freedByHip(uint64_t begin);
 
@@ -64,6 +66,8 @@ private:
   void found(const Wave &wave, const Inst *inst, const BadAccess &access);
   void found(const Wave &wave, const Inst *inst, const Race &race);
   void found(const Wave &wave, const BarrierProblem &problem);
+  void found(const Wave &wave, const Inst *inst, const EarlyUse &use);
+  void found(const Wave &wave, const Inst *inst, const UndefinedUse &use);
   /// Of a class, in a kernel, at one instruction or two (0: one).
   using Place = std::tuple<std::string_view, uint64_t, uint64_t, uint64_t>;
   /// Counts what was found there before, or adds what `make` makes of it.
@@ -81,6 +85,8 @@ private:
   std::shared_ptr<MemoryCheck> memoryCheck_;
   std::shared_ptr<const RaceCheck> raceCheck_;
   std::shared_ptr<const BarrierCheck> barrierCheck_;
+  std::shared_ptr<const WaitCheck> waitCheck_;
+  std::shared_ptr<InitCheck> initCheck_;
   std::atomic<bool> tableSeen_{false};
 
   std::mutex mutex_;

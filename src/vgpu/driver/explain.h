@@ -6,8 +6,10 @@
 #include "vgpu/driver/loaded_code.h"
 #include "vgpu/driver/memory.h"
 #include "vgpu/wave/barrier_check.h"
+#include "vgpu/wave/init_check.h"
 #include "vgpu/wave/memory_check.h"
 #include "vgpu/wave/race.h"
+#include "vgpu/wave/waits.h"
 
 namespace luthier::vgpu {
 
@@ -30,6 +32,12 @@ public:
   static std::string_view ruleOf(const Race &race);
   static std::string_view ruleOf(const BarrierProblem &problem);
 
+  /// A use of something before a wait covers the operation that writes it.
+  check::Finding explain(const Wave &wave, const Inst *inst, const EarlyUse &use) const;
+  /// A use of a value that nobody has written. `exact`: what the application has allocated.
+  check::Finding explain(const Wave &wave, const Inst *inst, const UndefinedUse &use, const Allocations &exact) const;
+  static std::string_view ruleOf(const UndefinedUse &use);
+
   /// A leak.
   static check::Finding leak(const Allocation &allocation);
 
@@ -47,6 +55,7 @@ private:
     uint32_t lanes = 0; ///< of its waves
   };
   void addCode(check::CodePlace &place, const CodeAt &at) const;
+  std::string placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const;
 
   LoadedCode &code_;
   MemoryManager &memory_;

@@ -19,6 +19,7 @@ decltype(::hsa_amd_memory_lock) *lockMemory = nullptr;
 decltype(::hsa_amd_memory_lock_to_pool) *lockToPool = nullptr;
 decltype(::hsa_amd_memory_unlock) *unlockMemory = nullptr;
 decltype(::hsa_amd_svm_attributes_set) *setAttributes = nullptr;
+decltype(::hsa_memory_copy) *copyMemory = nullptr;
 
 uint64_t addressOf(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
@@ -98,6 +99,14 @@ hsa_status_t watchedSetAttributes(void *begin, size_t size, hsa_amd_svm_attribut
   return status;
 }
 
+/// ROCr copies small pieces itself where the host can reach both sides.
+hsa_status_t watchedCopy(void *to, const void *from, size_t size) {
+  const hsa_status_t status = copyMemory(to, from, size);
+  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
+    session->copied(addressOf(to), addressOf(from), size);
+  return status;
+}
+
 /// Puts `ours` in the place of an entry, which the table may be too old to have.
 template <class Table, class Function>
 void replace(Table *table, Function *Table::*entry, Function *&next, Function *ours) {
@@ -120,6 +129,7 @@ void watchHsaAllocations(HsaApiTable *table, CheckSession *(*session)()) {
     return;
   replace(core, &CoreApiTable::hsa_memory_allocate_fn, memoryAllocate, &watchedMemoryAllocate);
   replace(core, &CoreApiTable::hsa_memory_free_fn, memoryFree, &watchedFree<memoryFree>);
+  replace(core, &CoreApiTable::hsa_memory_copy_fn, copyMemory, &watchedCopy);
   replace(amd, &AmdExtTable::hsa_amd_memory_pool_allocate_fn, poolAllocate, &watchedPoolAllocate);
   replace(amd, &AmdExtTable::hsa_amd_memory_pool_free_fn, poolFree, &watchedFree<poolFree>);
   replace(amd, &AmdExtTable::hsa_amd_memory_lock_fn, lockMemory, &watchedLock);

@@ -4,6 +4,7 @@
 #include "vgpu/queue/activity.h"
 #include "vgpu/queue/signal.h"
 #include "vgpu/wave/device.h"
+#include "vgpu/wave/init_check.h"
 
 #include <algorithm>
 #include <array>
@@ -253,6 +254,8 @@ bool SdmaQueue::copyLinear(const uint32_t *words) {
     return false;
   const GuestCopy guest;
   std::memmove(target, source, size);
+  if (InitCheck *init = device().initCheck.get())
+    init->memory.copy(address64(words + 5), address64(words + 3), size);
   return true;
 }
 
@@ -319,6 +322,8 @@ template <SdmaQueue::RectLayout Layout> bool SdmaQueue::copyRect(const uint32_t 
         return false;
       const GuestCopy guest;
       std::memmove(to, from, width << shift);
+      if (InitCheck *init = device().initCheck.get())
+        init->memory.copy(target.row(y, z, shift), source.row(y, z, shift), width << shift);
     }
   return true;
 }
@@ -338,6 +343,8 @@ bool SdmaQueue::fill(const uint32_t *words) {
   const GuestCopy guest;
   for (uint64_t at = 0; at < size; at += 1ull << shift)
     std::memcpy(target + at, &words[3], 1ull << shift);
+  if (InitCheck *init = device().initCheck.get())
+    init->memory.define(address64(words + 1), size);
   return true;
 }
 

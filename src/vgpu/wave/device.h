@@ -22,11 +22,13 @@ class CodeCache;
 class MemoryCheck;
 class RaceCheck;
 struct BadAccess;
+struct InitCheck;
 struct Poison;
 struct StrictResources;
 class Scheduler;
 class Stats;
 class Trace;
+struct WaitCheck;
 
 struct DeviceConfig {
   const isa::Target *target = nullptr;
@@ -82,6 +84,8 @@ public:
   std::shared_ptr<MemoryCheck> memoryCheck;
   std::shared_ptr<const RaceCheck> raceCheck;
   std::shared_ptr<const BarrierCheck> barrierCheck;
+  std::shared_ptr<const WaitCheck> waitCheck;
+  std::shared_ptr<InitCheck> initCheck;
   /// Called for every launch that can run, before its waves are made.
   std::function<void(const Launch &launch)> onLaunch;
 

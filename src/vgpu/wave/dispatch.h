@@ -21,6 +21,7 @@ class CodeSnapshot;
 class Decoder;
 class Device;
 class DispatchCounters;
+struct InitCheck;
 struct Inst;
 struct Observation;
 struct Poison;
@@ -28,6 +29,7 @@ struct StrictResources;
 class Trace;
 class Translation;
 class Workgroup;
+struct WaitCheck;
 struct Wave;
 
 /// Scratch memory of one queue, cut into equal slots, one per wave that runs at the same time.
@@ -69,6 +71,8 @@ struct Launch {
   std::shared_ptr<const Poison> poison;                   ///< instead of the device's
   std::shared_ptr<const StrictResources> strictResources; ///< instead of the device's
   bool strictWaits = false;                               ///< check waits even when the device does not (waits.h)
+  std::shared_ptr<const WaitCheck> waitCheck;             ///< instead of the device's
+  std::shared_ptr<InitCheck> initCheck;                   ///< instead of the device's
   bool count = false;                                     ///< count even when the device has no Stats
   /// Called on the worker thread when a wave has reached s_endpgm or faulted, with its last state. Mostly empty.
   std::function<void(const Workgroup &, const Wave &)> onWaveEnd;

@@ -2,6 +2,7 @@
 
 #include "vgpu/exec/modes.h"
 #include "vgpu/exec/row.h"
+#include "vgpu/state/code_chunk.h"
 #include "vgpu/wave/buffer_resource.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/decoder.h"
@@ -152,6 +153,55 @@ uint64_t scalarAddress(const Wave &w, const MemoryAccess &m, std::string_view na
 
 } // namespace
 
+void laneAddresses(const Wave &w, const Operands &o, bool second, uint64_t *to) {
+  const MemoryAccess &m = *o.memory;
+  const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
+  const unsigned lanes = w.lanes;
+  const auto each = [&](auto &&address) {
+    for (unsigned lane = 0; lane < lanes; ++lane)
+      to[lane] = address(lane);
+  };
+  const auto imm = static_cast<uint64_t>(int64_t{m.offset});
+  switch (m.space) {
+  case MemorySpace::Scalar:
+    to[0] = scalarAddress(w, m, o.mnemonic);
+    break;
+  case MemorySpace::Flat:
+  case MemorySpace::Global: {
+    const uint64_t base = (m.saddr.empty() ? 0 : scalar64(w, m.saddr)) + imm;
+    if (m.vaddr.empty()) // by the lane's number
+      each([&](unsigned lane) { return base + 4 * lane; });
+    else if (m.saddr.empty())
+      each([&](unsigned lane) { return base + vector64(w, vaddr, lane); });
+    else
+      each([&](unsigned lane) { return base + w.v[vaddr][lane]; });
+    break;
+  }
+  case MemorySpace::Scratch: {
+    const uint32_t base = (m.saddr.empty() ? 0 : w.s[number(m.saddr.first)]) + static_cast<uint32_t>(m.offset);
+    each([&](unsigned lane) { return base + (m.vaddr.empty() ? 0 : w.v[vaddr][lane]); });
+    break;
+  }
+  case MemorySpace::Buffer: {
+    const BufferResource buffer(w, m, w.device->target().bufferResource, o.mnemonic.starts_with("tbuffer"));
+    each([&](unsigned lane) { return buffer.address(lane); });
+    break;
+  }
+  case MemorySpace::Lds: {
+    const auto offset = static_cast<uint32_t>(second ? m.offset2 : m.offset);
+    if (m.vaddr.empty()) { // relative to M0: by lane for addtid, one place for append and consume
+      const uint32_t step = m.atomic ? 0 : 4;
+      each([&](unsigned lane) { return (w.s[kM0] & 0xffff) + offset + step * lane; });
+    } else {
+      each([&](unsigned lane) { return w.v[vaddr][lane] + offset; });
+    }
+    break;
+  }
+  default:
+    break;
+  }
+}
+
 Addresses addressesOf(const Wave &w, const Operands &o) {
   Addresses result;
   addressesOf(w, o, result);
@@ -164,50 +214,24 @@ void addressesOf(const Wave &w, const Operands &o, Addresses &result) {
   if (!o.memory)
     return;
   const MemoryAccess &m = *o.memory;
-  const unsigned vaddr = m.vaddr.empty() ? 0 : vectorIndex(m.vaddr.first);
-  const auto each = [&](std::vector<uint64_t> &to, auto &&address) {
-    to.resize(w.lanes);
-    for (unsigned lane = 0; lane < w.lanes; ++lane)
-      to[lane] = address(lane);
+  const auto fill = [&](std::vector<uint64_t> &to, bool second) {
+    to.resize(m.space == MemorySpace::Scalar ? 1 : w.lanes);
+    laneAddresses(w, o, second, to.data());
   };
-  const auto imm = static_cast<uint64_t>(int64_t{m.offset});
   switch (m.space) {
   case MemorySpace::Scalar:
-    result.first.push_back(scalarAddress(w, m, o.mnemonic));
-    break;
   case MemorySpace::Flat:
   case MemorySpace::Global:
-    each(result.first, [&](unsigned lane) {
-      const uint64_t base = m.saddr.empty() ? 0 : scalar64(w, m.saddr);
-      if (m.vaddr.empty()) // by the lane's number
-        return base + imm + 4 * lane;
-      return base + imm + (m.saddr.empty() ? vector64(w, vaddr, lane) : w.v[vaddr][lane]);
-    });
-    break;
   case MemorySpace::Scratch:
-    each(result.first, [&](unsigned lane) {
-      const uint32_t scalar = m.saddr.empty() ? 0 : w.s[number(m.saddr.first)];
-      return scalar + (m.vaddr.empty() ? 0 : w.v[vaddr][lane]) + static_cast<uint32_t>(m.offset);
-    });
-    break;
   case MemorySpace::Buffer:
-    if (const BufferResource buffer(w, m, w.device->target().bufferResource, o.mnemonic.starts_with("tbuffer")); true)
-      each(result.first, [&](unsigned lane) { return buffer.address(lane); });
-    break;
   case MemorySpace::Lds:
-    if (m.vaddr.empty()) { // relative to M0: by lane for addtid, one place for append and consume
-      const uint32_t step = m.atomic ? 0 : 4;
-      each(result.first,
-           [&](unsigned lane) { return (w.s[kM0] & 0xffff) + static_cast<uint32_t>(m.offset) + step * lane; });
-      break;
-    }
-    each(result.first, [&](unsigned lane) { return w.v[vaddr][lane] + static_cast<uint32_t>(m.offset); });
-    if (m.two)
-      each(result.second, [&](unsigned lane) { return w.v[vaddr][lane] + static_cast<uint32_t>(m.offset2); });
+    fill(result.first, false);
     break;
   default:
     break;
   }
+  if (m.two)
+    fill(result.second, true);
 }
 
 const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {
@@ -219,6 +243,14 @@ const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {
   auto fresh = std::make_unique<Known>(operandsOf(w, inst), inst);
   if (physical)
     fresh->resources = ResourcePlan::of(*fresh, *physical);
+  fresh->isPlain = !fresh->mnemonic.empty() && fresh->disagreement.empty() && fresh->space == MemorySpace::None &&
+                   !fresh->counters && !fresh->waits && !fresh->mnemonic.starts_with("s_movrel");
+  RegSet registers;
+  for (const RegisterUse &use : fresh->registers)
+    registers.insert(use.regs);
+  for (unsigned n = 0; n < RegSet::kWords; ++n)
+    if (const uint64_t word = wordOf(registers, n))
+      fresh->words.push_back({static_cast<uint8_t>(n), word});
   if (!fresh->mnemonic.empty() && fresh->space == MemorySpace::None && !fresh->counters && !fresh->waits)
     plain_[inst->opcode].store(true, std::memory_order_relaxed);
   std::lock_guard lock(mutex_);
@@ -233,6 +265,14 @@ const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst, con
   const Known &found = of(w, inst);
   last->follower.store(&found, std::memory_order_release);
   return found;
+}
+
+OperandCache::Table &OperandCache::tableOf(const CodeChunk &chunk) {
+  std::lock_guard lock(mutex_);
+  auto &table = tables_[&chunk];
+  if (!table)
+    table = std::make_unique<Table>(CodeChunk::kInsts + CodeChunk::kOverrun / 4 + 1);
+  return *table;
 }
 
 } // namespace luthier::vgpu

@@ -13,6 +13,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -72,12 +73,33 @@ struct Addresses {
 Addresses addressesOf(const Wave &w, const Operands &operands);
 /// The same into memory that is used again and again.
 void addressesOf(const Wave &w, const Operands &operands, Addresses &to);
+/// The same without memory of its own: `to` has room for kMaxLanes. `second`: of the second place.
+void laneAddresses(const Wave &w, const Operands &operands, bool second, uint64_t *to);
+
+/// A word of a set of registers.
+constexpr uint64_t wordOf(const RegSet &set, unsigned n) {
+  return std::bit_cast<std::array<uint64_t, RegSet::kWords>>(set)[n];
+}
 
 /// Operands of all instructions that a dispatch has executed, for all its waves.
 class OperandCache {
 public:
   struct Known : Operands {
     const Inst *inst = nullptr;
+    /// It has nothing to do with memory, messages and waits, and its registers are those that it names: whoever waits
+    /// for something to happen to certain registers can ask `names` and look away.
+    bool isPlain = false;
+    struct Word {
+      uint8_t number = 0;
+      uint64_t registers = 0;
+    };
+    std::vector<Word> words; ///< of the set of its registers, those that have any
+    bool names(const RegSet &set) const {
+      uint64_t common = 0;
+      for (const Word &word : words)
+        common |= wordOf(set, word.number) & word.registers;
+      return common != 0;
+    }
     ResourcePlan resources;                                ///< where `physical` is set
     mutable std::atomic<const Known *> follower = nullptr; ///< what some wave executed behind this one
   };
@@ -86,6 +108,9 @@ public:
   /// The same for a wave that has just executed `last` (null: nothing yet). Waves mostly go the way of others, so that
   /// the map is rarely asked.
   const Known &of(const Wave &w, const Inst *inst, const Known *last);
+  /// The same for whoever asks for every instruction: a table by the record's place in its chunk. It stays where it is.
+  using Table = std::vector<std::atomic<const Known *>>;
+  Table &tableOf(const CodeChunk &chunk);
 
   /// Set before the first question where resources are strict (strict_resources.h).
   const PhysicalRegisters *physical = nullptr;
@@ -97,6 +122,7 @@ private:
   std::array<std::atomic<bool>, Decoder::kMaxOpcodes> plain_ = {};
   std::shared_mutex mutex_;
   std::unordered_map<const Inst *, std::unique_ptr<Known>> known_;
+  std::unordered_map<const CodeChunk *, std::unique_ptr<Table>> tables_;
 };
 
 } // namespace luthier::vgpu

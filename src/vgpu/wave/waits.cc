@@ -23,6 +23,44 @@ bool writeInOrder(MemorySpace earlier, MemorySpace later, const isa::Target &tar
          (earlier == MemorySpace::Lds && later == MemorySpace::Lds);
 }
 
+/// What a counter holds at most: the width of its field.
+size_t mostIn(Counter counter, const isa::Target &target) {
+  constexpr size_t kKmCount = 31, kExportCount = 7;
+  if (counter == Counter::Export)
+    return kExportCount;
+  if (counter == Counter::Scalar && target.splitCounters)
+    return kKmCount;
+  if (counter == Counter::Scalar && target.waitFields)
+    return target.waitFields->lgkm.get(~0u);
+  if (counter == Counter::Vector && !target.splitCounters && target.waitFields)
+    return target.waitFields->vm.get(~0u);
+  return kLongestCount;
+}
+
+/// A wait that leaves `left` operations of a counter in flight.
+std::string waitText(Counter counter, size_t left, const isa::Target &target) {
+  switch (counter) {
+  case Counter::Vector:
+    return fmt::format("{}{}", target.splitCounters ? "s_wait_loadcnt " : "s_waitcnt vmcnt(",
+                       target.splitCounters ? fmt::format("{:#x}", left) : fmt::format("{})", left));
+  case Counter::Store:
+    return fmt::format("{} {:#x}", target.splitCounters ? "s_wait_storecnt" : "s_waitcnt_vscnt null,", left);
+  case Counter::Lds:
+    return fmt::format("s_wait_dscnt {:#x}", left);
+  case Counter::Scalar:
+    return target.splitCounters ? fmt::format("s_wait_kmcnt {:#x}", left) : fmt::format("s_waitcnt lgkmcnt({})", left);
+  case Counter::Export:
+    return target.splitCounters ? fmt::format("s_wait_expcnt {:#x}", left) : fmt::format("s_waitcnt expcnt({})", left);
+  }
+  return {};
+}
+
+/// Bits of M0 that say where a load straight to LDS begins (exec/vmem.h, exec/flat.cc).
+uint32_t ldsBaseBits(std::string_view mnemonic) {
+  const bool ofItsOwn = mnemonic.starts_with("global_load_lds_") || mnemonic.starts_with("scratch_load_lds_");
+  return ofItsOwn ? 0x3fffc : 0xffff;
+}
+
 bool isAnyVector(Reg reg) { return isVector(reg) || isAccumulator(reg); }
 
 /// Bits of its result that a load brings. Loads of 16 bits leave the other half of their register to whoever wrote it,
@@ -77,7 +115,8 @@ void WaitChecker::load(Wave &w, const Part &part, uint64_t lanes) {
 
 void WaitChecker::land(Wave &w, const Pending &pending) {
   for (const Part &part : pending.parts)
-    load(w, part, pending.lanes);
+    if (!part.values.empty())
+      load(w, part, pending.lanes);
 }
 
 void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left) {
@@ -86,42 +125,141 @@ void WaitChecker::landUntil(Wave &w, Queue &queue, size_t left) {
   bool landed = false;
   while (queue.size() > left) {
     land(w, queue.front());
-    landed |= !queue.front().parts.empty();
-    queue.pop_front();
+    landed |= queue.front().returns();
+    queue.pop();
   }
-  if (!landed)
-    return;
+  if (landed)
+    awaitAnew();
+}
+
+void WaitChecker::awaitAnew() {
   awaited_ = {};
+  ldsAwaited_ = 0;
   for (const Queue &each : queues_)
-    for (const Pending &pending : each)
+    for (const Pending &pending : each) {
       for (const Part &part : pending.parts)
         awaited_.insert(part.regs);
+      ldsAwaited_ += pending.lds.has_value();
+    }
 }
 
 /// Kernels may never wait for their stores: those that so many younger operations stand behind are forgotten.
-void WaitChecker::push(Queue &queue, uint64_t lanes, bool ordered) {
-  const auto isForgettable = [](const Pending &p) { return p.parts.empty() && p.ordered; };
+void WaitChecker::push(const Wave &w, Counter counter, uint64_t lanes, bool ordered) {
+  Queue &queue = queues_[static_cast<unsigned>(counter)];
+  const auto isForgettable = [](const Pending &p) { return !p.returns() && p.ordered; };
   while (queue.size() >= kLongestCount && isForgettable(queue.front()))
-    queue.pop_front();
+    queue.pop();
+  if (const size_t most = mostIn(counter, w.device->target()); check_ && queue.size() >= most)
+    landUntil(const_cast<Wave &>(w), queue, most - 1);
   issued_.lanes = lanes;
   issued_.ordered = ordered;
   for (const Part &part : issued_.parts)
     awaited_.insert(part.regs);
-  queue.push_back(issued_);
+  ldsAwaited_ += issued_.lds.has_value();
+  queue.push(issued_);
 }
 
-bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const RegisterUse &use, uint64_t lanes) const {
+/// The weakest wait behind which `pending` has arrived, in the words of the target.
+std::string WaitChecker::waitFor(const Pending &pending, const isa::Target &target) const {
+  std::string all;
+  for (unsigned n = 0; n < kCounters; ++n) {
+    const Queue &queue = queues_[n];
+    const auto at = std::ranges::find_if(
+        queue, [&](const Pending &p) { return p.operation == pending.operation && p.pc == pending.pc && p.returns(); });
+    if (at == queue.end())
+      continue;
+    // The last one of a loop, say, that is still in flight: whoever waits for it has waited for the others.
+    auto last = at;
+    for (const Pending *p = at; p != queue.end(); ++p)
+      if (p->pc == pending.pc && p->returns())
+        last = p;
+    const size_t left = std::ranges::all_of(queue, &Pending::ordered) ? static_cast<size_t>(queue.end() - last - 1) : 0;
+    const std::string wait = waitText(static_cast<Counter>(n), left, target);
+    const bool joined = wait.starts_with("s_waitcnt ") && all.starts_with("s_waitcnt ");
+    all += all.empty() ? wait : joined ? wait.substr(wait.find(' ')) : " and " + wait;
+  }
+  return all;
+}
+
+bool WaitChecker::report(Wave &w, const Inst *inst, EarlyUse use, const Pending &pending) {
+  if (!check_) {
+    w.earlyAccess(inst, fmt::format("{} is {} before a wait covers the operation that loads it\n"
+                                    "  in flight   {}\n  issued at   {:#x}",
+                                    use.what, use.read ? "read" : "overwritten", pending.operation->text, pending.pc));
+    return false;
+  }
+  use.pc = pending.pc;
+  use.operation = pending.operation->text;
+  use.wait = waitFor(pending, w.device->target());
+  check_->onFinding(w, inst, use);
+  forgetResults(pending.operation, pending.pc);
+  return true;
+}
+
+/// It has been reported: from here on, as if the wait were there. It still counts.
+void WaitChecker::forgetResults(const Operands *operation, uint64_t pc) {
+  for (Queue &queue : queues_)
+    for (Pending &pending : queue)
+      if (pending.operation == operation && pending.pc == pc) {
+        pending.parts.clear();
+        pending.lds.reset();
+      }
+  awaitAnew();
+}
+
+bool WaitChecker::check(Wave &w, const Inst *inst, const Operands &o, const RegisterUse &use, uint64_t lanes) {
   for (const Queue &queue : queues_)
     for (const Pending &pending : queue) {
       Reg reg;
       if (!touches(pending, use.regs, lanes, reg) ||
           (!use.read && writeInOrder(pending.operation->space, o.space, w.device->target())))
         continue;
-      w.earlyAccess(inst,
-                    fmt::format("{} is {} before a wait covers the operation that loads it\n"
-                                "  in flight   {}\n  issued at   {:#x}",
-                                toString(reg), use.read ? "read" : "overwritten", pending.operation->text, pending.pc));
-      return false;
+      const EarlyUse early{.what = toString(reg),
+                           .read = use.read,
+                           .lanes = isAnyVector(reg) ? lanes & pending.lanes : 0,
+                           .pc = 0,
+                           .operation = {},
+                           .wait = {}};
+      if (!report(w, inst, early, Pending(pending)))
+        return false;
+      return check(w, inst, o, use, lanes); // it may be not the only one, and the queues have changed
+    }
+  return true;
+}
+
+/// Accesses to LDS that loads in flight are to write. LDS itself is in order, but these come from vector memory.
+bool WaitChecker::checkLds(Wave &w, const Inst *inst, const Operands &o) {
+  const bool flat = o.space == MemorySpace::Flat;
+  if (!o.memory || (o.space != MemorySpace::Lds && !flat))
+    return true;
+  const Addresses addresses = addressesOf(w, o);
+  for (const Queue &queue : queues_)
+    for (const Pending &pending : queue) {
+      if (!pending.lds)
+        continue;
+      uint64_t wrong = 0;
+      for (const auto *places : {&addresses.first, &addresses.second})
+        for (unsigned lane = 0; lane < places->size(); ++lane) {
+          uint64_t at = (*places)[lane];
+          if (!(w.exec() >> lane & 1) || (flat && at >> 32 != w.sharedAperture >> 32))
+            continue;
+          at = static_cast<uint32_t>(at);
+          for (unsigned byte = 0; byte < o.memory->bytes; ++byte) {
+            const uint64_t distance = at + byte - *pending.lds;
+            if (distance < uint64_t{4} * w.lanes && pending.lanes >> (distance / 4) & 1)
+              wrong |= 1ull << lane;
+          }
+        }
+      if (!wrong)
+        continue;
+      const auto lane = static_cast<unsigned>(__builtin_ctzll(wrong));
+      const EarlyUse early{.what = fmt::format("LDS at offset {:#x}", static_cast<uint32_t>(addresses.first[lane])),
+                           .read = o.memory->load || o.memory->atomic,
+                           .lanes = wrong,
+                           .pc = 0,
+                           .operation = {},
+                           .wait = {}};
+      return report(w, inst, early, Pending(pending)) && checkLds(w, inst, o);
     }
   return true;
 }
@@ -141,11 +279,15 @@ bool WaitChecker::before(Wave &w, const Inst *inst, const Operands &o) {
     if (awaited_.containsAny(use.regs) && !check(w, inst, o, use, lanes))
       return false;
     if (use.write && o.counters)
-      saved_.push_back(save(w, use.regs));
+      saved_.push_back(check_ ? Part{use.regs, {}} : save(w, use.regs));
   }
   if (!o.counters)
     return true;
-  issued_ = {&o, w.pc(inst), w.exec(), false, {}};
+  if (ldsAwaited_ && !checkLds(w, inst, o))
+    return false;
+  issued_ = {&o, w.pc(inst), w.exec(), false, {}, {}};
+  if (o.memory && o.memory->toLds)
+    issued_.lds = static_cast<uint32_t>((w.s[kM0] & ldsBaseBits(o.mnemonic)) + static_cast<uint32_t>(o.memory->offset));
   ldsLanes_ = 0;
   if (o.space == MemorySpace::Flat) {
     const Addresses addresses = addressesOf(w, o);
@@ -166,10 +308,11 @@ void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
   if (!o.counters)
     return;
   for (const Part &old : saved_) {
-    issued_.parts.push_back(save(w, old.regs));
+    issued_.parts.push_back(check_ ? old : save(w, old.regs));
     if (o.memory && old.regs == o.memory->result)
       issued_.parts.back().bits = loadedBits(inst, o);
-    load(w, old, ~0ull);
+    if (!check_)
+      load(w, old, ~0ull);
   }
   saved_.clear();
   const uint64_t active = issued_.lanes;
@@ -179,7 +322,7 @@ void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
     if (!contains(o.counters, counter))
       continue;
     const bool vector = counter == Counter::Vector || counter == Counter::Store;
-    push(queues_[n],
+    push(w, counter,
          o.space != MemorySpace::Flat ? active
          : vector                     ? active & ~ldsLanes_
                                       : active & ldsLanes_,

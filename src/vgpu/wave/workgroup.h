@@ -1,6 +1,7 @@
 // A resident workgroup: its waves, its LDS, and their taking turns.
 #pragma once
 
+#include "vgpu/memory/undefined_memory.h"
 #include "vgpu/state/wave.h"
 #include "vgpu/wave/dispatch.h"
 
@@ -104,6 +105,7 @@ private:
   std::vector<Wave *> waves_;
   std::unique_ptr<GroupChecks> checks_;                  ///< null when none looks at workgroups
   std::vector<std::unique_ptr<WaveObserver>> observers_; ///< empty when nobody watches
+  std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null when nobody watches
   std::vector<uint32_t> scratchSlots_;
   uint32_t running_ = 0;
 };

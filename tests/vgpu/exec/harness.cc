@@ -261,6 +261,7 @@ testing::AssertionResult ExecTest::runCode(std::span<const uint8_t> code, const 
   launch.privateSegmentSize = scratchPerLane_;
   launch.scratch = ring_;
   launch.strictWaits = strictWaits_;
+  launch.waitCheck = waitCheck_;
   launch.poison = poison_;
   launch.trace = trace_;
 

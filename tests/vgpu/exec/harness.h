@@ -171,6 +171,8 @@ public:
 
   /// Checks waits in all further runs (vgpu/wave/waits.h).
   void strictWaits(bool on) { strictWaits_ = on; }
+  /// Reports missing waits in all further runs, where they are not strict.
+  void waitCheck(std::shared_ptr<const WaitCheck> check) { waitCheck_ = std::move(check); }
   /// Overwrites dead registers in all further runs (vgpu/wave/poison.h).
   void poison(std::shared_ptr<const Poison> poison) { poison_ = std::move(poison); }
   /// Traces all further runs into it.
@@ -207,6 +209,7 @@ private:
   uint64_t scratchBase_ = 0;
   std::shared_ptr<ScratchRing> ring_;
   bool strictWaits_ = false;
+  std::shared_ptr<const WaitCheck> waitCheck_;
   std::shared_ptr<const Poison> poison_;
   std::shared_ptr<Trace> trace_;
   Fault fault_;
