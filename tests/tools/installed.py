@@ -64,7 +64,7 @@ def tools(cmake, build, prefix, sources, work):
          "-DCMAKE_CXX_COMPILER=g++")
     call(cmake, "--build", work + "/build")
     for name in names:
-        more = ["--mem_trace.file=" + work + "/trace"] if name == "mem_trace" else []
+        more = [f"--{name}.file={work}/" + {"mem_trace": "trace", "kernel_trace": "launches"}[name]] if name.endswith("_trace") else []
         said = call(prefix + "/bin/luthier", "run", "--gpu", "gfx90a", "--tool", f"{work}/build/lib{name}.so", "-o",
                     f"{work}/{name}.txt", *more, "--", build + "/samples/vector_add",
                     env=dict(os.environ, LUTHIER_CACHE=work + "/cache"))
