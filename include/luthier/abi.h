@@ -10,7 +10,7 @@ inline constexpr char kVersion[] = "0.1.0";
 
 /// Raised by every change of luthier/tool.h, or of what it includes, after which a tool must be built again: classes
 /// and their layout, virtual functions, names and parameters of functions, meanings of values.
-inline constexpr uint32_t kToolAbi = 4;
+inline constexpr uint32_t kToolAbi = 5;
 
 /// The symbol `luthierToolAbi` of a tool. Its layout never changes.
 struct ToolAbi {

@@ -210,6 +210,8 @@ public:
   /// The address (in the code object's file) of the function that a call calls, or a jump goes on in; nothing where
   /// that is decided when it is executed, by a function pointer (arg::callee).
   std::optional<uint64_t> callee(const Instr &call) const;
+  /// The name of the function of the same code object that is loaded at an address (arg::callee); empty where none is.
+  std::string functionAt(uint64_t loaded) const;
   /// Its loops, in the order of their headers; and the smallest that a block is in, null if it is in none. Cycles that
   /// can be entered at several blocks are not among them (hasOtherCycles).
   std::span<const Loop> loops() const;
@@ -249,6 +251,13 @@ struct KernelResources {
   uint32_t sgprs = 0, vgprs = 0, accVgprs = 0, scratch = 0, wavesPerSimd = 0;
 };
 
+/// What results of tools depend on: facts of the hardware that a kernel is compiled for.
+struct TargetFacts {
+  uint32_t cacheLine = 0;                  ///< bytes of a line of the cache that vector memory instructions go to first
+  uint32_t ldsBanks = 0, ldsBankBytes = 0; ///< number, and bytes that each gives per cycle
+  bool ldsWideReadsInterleave = false;     ///< the groups of lanes that ds_read_b128 serves at once are not consecutive
+};
+
 /// An argument of a kernel, as its code object's metadata has it.
 struct KernelArgument {
   std::string name, type; ///< may be empty
@@ -268,6 +277,7 @@ public:
   uint64_t objectNumber() const; ///< of the code object that it is in, counted from 1 in the order of loading
   std::string objectUri() const; ///< where that came from
   KernelResources resources() const;
+  TargetFacts targetFacts() const;
   std::vector<KernelArgument> arguments() const;
   /// In which of the tool's ways it is, or is to be, instrumented (Tool::variant); 0 unless the tool has several.
   unsigned variant() const;
@@ -407,6 +417,8 @@ public:
   Point after(const Instr &instr) const;   ///< not for those that end a block
   Point replace(const Instr &instr) const; ///< the hook takes the instruction's place
   void remove(const Instr &instr) const;
+  /// The tool wants to know of the kernel's launches (Tool::launch, Tool::finished) even if nobody puts a hook into it.
+  void observe() const;
   Point entry(const Block &block) const;
   Point edge(const Block &from, const Block &to) const;
   Point edge(const BlockEdge &edge) const { return this->edge(*edge.from, *edge.to); }
@@ -534,6 +546,10 @@ struct SiteOfValue {
   uint64_t address() const { return instr->address(); }
   std::string text() const { return function->text(*instr); }
   std::optional<SourceLine> source() const { return function->source(*instr); }
+  /// For people, as cells of a row: the address as `luthier disasm` prints it; and "saxpy.hip:12", with the function
+  /// where that is not the kernel itself, as far as these are known.
+  LUTHIER_API std::string addressText() const;
+  LUTHIER_API std::string sourceText() const;
 };
 /// A copy of a per-site variable.
 template <class T> struct SiteValue : SiteOfValue {
@@ -543,7 +559,8 @@ template <class T> struct SiteValue : SiteOfValue {
 /// What to do with a launch.
 enum class Decision : uint8_t {
   Instrumented,
-  Original,
+  Original, ///< unmodified, and `finished` is not called
+  Observed, ///< unmodified, but `finished` is called, with the launch's times
 };
 
 class LUTHIER_API Tool {
@@ -561,9 +578,9 @@ public:
   /// for each number that is returned here, with that as Kernel::variant(). Asked before `launch`, about kernels that
   /// have hooks in variant 0.
   virtual unsigned variant(const Launch &launch) { return 0; }
-  /// Before each launch of an instrumented kernel.
+  /// Before each launch of an instrumented kernel, or of one that is observed (Site::observe).
   virtual Decision launch(Launch &launch) { return Decision::Instrumented; }
-  /// After each launch of an instrumented kernel, run instrumented or not.
+  /// After each launch that some tool wanted, instrumented or observed.
   virtual void finished(const Launch &launch) {}
   /// At the end, when all launches have finished.
   virtual void exit() {}
@@ -579,8 +596,8 @@ public:
                   uint64_t most = UINT64_MAX);
   /// Hexadecimal numbers, separated by commas; none by default.
   std::vector<uint64_t> addresses(const std::string &name, const std::string &help);
-  /// A file that the tool writes. The name's %pid%, %hostname% and %env{X}% are replaced; `luthier run` makes it
-  /// absolute and refuses what cannot be written.
+  /// A file that the tool writes; by default none if `byDefault` is empty. The name's %pid%, %hostname% and %env{X}%
+  /// are replaced; `luthier run` makes it absolute and refuses what cannot be written.
   std::string outputFile(const std::string &name, const std::string &byDefault, const std::string &help);
 
   Report &report();

@@ -127,7 +127,8 @@ resolveToolOptions(const std::string &tool, const std::vector<runtime::ToolOptio
   }
   LUTHIER_TRY(runtime::checkToolOptions(tool, declared, options));
   for (const runtime::ToolOption &option : declared)
-    if (option.type.kind == ValueType::Kind::OutputFile) {
+    if (option.type.kind == ValueType::Kind::OutputFile &&
+        (!option.byDefault.empty() || options.contains(prefix + option.name))) {
       std::string &file = options.try_emplace(prefix + option.name, option.byDefault).first->second;
       auto prepared = prepareOutput(file);
       if (!prepared)

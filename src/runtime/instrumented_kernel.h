@@ -44,6 +44,8 @@ struct InstrumentedKernel {
   using Choice = std::vector<unsigned>;
   Choice choice;
   std::map<Choice, std::shared_ptr<InstrumentedKernel>> others; ///< the same kernel in other variants, under the lock
+  /// Whether tools are asked about its launches.
+  bool isWatched() const { return variant || (kernel && kernel->observed); }
   std::atomic<bool> tooLarge = false;    ///< a launch had a workgroup that does not fit with the hooks: said once
   std::atomic<bool> tooMuchLds = false;  ///< a launch left too little LDS to the hooks: said once
   std::atomic<bool> fewerGroups = false; ///< LDS of the hooks lets a compute unit hold fewer workgroups: said once

@@ -140,6 +140,8 @@ std::string KernelInstrumenter::askTools(InstrumentedKernel &kernel) {
       continue;
     impl.insertions.resize(asked); // what one tool gets wrong is not the others' loss
   }
+  if (impl.observed && impl.insertions.empty())
+    why = "its launches are only observed";
   return why;
 }
 

@@ -1,5 +1,6 @@
 #include "runtime/kernel_view.h"
 
+#include "isa/access_units.h"
 #include "isa/occupancy.h"
 #include "support/demangle.h"
 
@@ -178,6 +179,17 @@ std::vector<SourceLine> Function::sources(const Instr &instr) const {
   return lines;
 }
 
+std::string SiteOfValue::addressText() const { return fmt::format("{:#x}", address()); }
+
+std::string SiteOfValue::sourceText() const {
+  std::string text;
+  if (const auto line = source(); line && line->line) // 0: of no line
+    text = fmt::format("{}:{}", line->file.substr(line->file.rfind('/') + 1), line->line);
+  if (const std::string name = function->name(); name != kernel.name())
+    text += fmt::format("{}in {}", text.empty() ? "" : " ", name);
+  return text;
+}
+
 // Kernels.
 
 Result<std::unique_ptr<Kernel::Impl>> Kernel::Impl::create(std::shared_ptr<runtime::ObjectView> object,
@@ -235,6 +247,13 @@ unsigned Kernel::variant() const { return impl_->variant; }
 uint64_t Kernel::objectNumber() const { return impl_->object->code->number(); }
 std::string Kernel::objectUri() const { return impl_->object->code->uri(); }
 KernelResources Kernel::resources() const { return impl_->resources; }
+TargetFacts Kernel::targetFacts() const {
+  const isa::AccessUnits units = isa::accessUnits(impl_->object->code->object()->target());
+  return {.cacheLine = units.cacheLine,
+          .ldsBanks = units.ldsBanks,
+          .ldsBankBytes = units.ldsBankBytes,
+          .ldsWideReadsInterleave = units.ldsWideReadsInterleave};
+}
 std::vector<KernelArgument> Kernel::arguments() const {
   std::vector<KernelArgument> result;
   if (const auto metadata = impl_->object->code->object()->metadata())
@@ -245,7 +264,9 @@ std::vector<KernelArgument> Kernel::arguments() const {
 }
 std::span<const Function> Kernel::functions() const { return impl_->functions; }
 
-std::string Kernel::functionAt(uint64_t loaded) const {
+std::string Kernel::functionAt(uint64_t loaded) const { return functions().front().functionAt(loaded); }
+
+std::string Function::functionAt(uint64_t loaded) const {
   const hsa::CapturedCode &code = *impl_->object->code;
   const uint64_t address = loaded - code.loadedAddress(0);
   for (const object::Symbol &symbol : code.object()->symbols())
@@ -408,6 +429,8 @@ void Site::remove(const Instr &instr) const {
                                  .hook = {},
                                  .arguments = {}});
 }
+
+void Site::observe() const { kernel_->observed = true; }
 
 Point Site::entry(const Block &block) const {
   return Point(*kernel_,

@@ -61,6 +61,7 @@ struct Kernel::Impl {
   runtime::HookModules *modules = nullptr;
   std::vector<Function> functions;
   std::vector<rewrite::Insertion> insertions; ///< what has been asked for
+  bool observed = false;                      ///< a tool wants to know of its launches, with or without hooks
   std::string error;                          ///< the first thing that could not even be asked for
   KernelResources resources;
   unsigned variant = 0; ///< that the tool whose turn it is has chosen

@@ -82,7 +82,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     return;
   }
   const uint64_t numberOfKernel = ++kernel->identity->launches;
-  if (!kernel->variant) {
+  if (!kernel->isWatched()) {
     ++kernel->account->seen;
     return;
   }
@@ -90,26 +90,39 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   launch->numberOfKernel = numberOfKernel;
   if (const auto other = chosen(kernel, packet.kernel_object, launch, batch); other && other != kernel) {
     launch->kernel = other;
-    if (other->variant)
+    if (other->kernel)
       launch->view.emplace(*other->kernel);
   }
   KernelAccount &account = *launch->kernel->account;
   ++account.seen;
-  if (!launch->kernel->variant || !hasRoomFor(*launch) || !hasLdsFor(*launch, packet.group_segment_size) ||
-      !staysResident(*launch, packet.group_segment_size))
+  if (!launch->kernel->isWatched())
     return;
-  const LoadedVariant &variant = *launch->kernel->variant;
+  const bool runsHooks = launch->kernel->variant && hasRoomFor(*launch) &&
+                         hasLdsFor(*launch, packet.group_segment_size) &&
+                         staysResident(*launch, packet.group_segment_size);
+  if (!runsHooks && !launch->kernel->kernel->observed)
+    return;
   launch->number = ++launches_;
-  launch->blocks = blocksOf(variant);
+  if (runsHooks)
+    launch->blocks = blocksOf(*launch->kernel->variant);
   launch->arguments = packet.kernarg_address;
-  const bool wanted = wantedByTools(*launch, batch);
+  const Decision decision = decisionOfTools(*launch, batch);
   launch->arguments = nullptr;
   if (batch.released) { // what tools say does not count any more
     ++released_;
     return;
   }
-  if (!wanted)
+  if (decision == Decision::Original)
     return;
+  const auto awaitCompletion = [&] {
+    ++inFlight_;
+    entry.completed = Completed{this, launch, std::move(entry.completed)};
+  };
+  if (decision == Decision::Observed || !runsHooks) {
+    launch->blocks.clear();
+    return awaitCompletion();
+  }
+  const LoadedVariant &variant = *launch->kernel->variant;
 
   // Memory first: when there is none, the packet must not have been changed.
   if (variant.segment.bytes) {
@@ -131,8 +144,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   packet.kernel_object = variant.kernelObject;
   packet.private_segment_size += variant.moreScratch;
   packet.group_segment_size += variant.moreLds;
-  ++inFlight_;
-  entry.completed = Completed{this, launch, std::move(entry.completed)};
+  awaitCompletion();
 }
 
 void Launcher::Completed::operator()(const hsa::KernelCompletion &completion) const {
@@ -144,7 +156,7 @@ void Launcher::Completed::operator()(const hsa::KernelCompletion &completion) co
 void Launcher::onReleased(const hsa::PacketBatch &batch) {
   for (const hsa::PacketBatch::Entry &entry : batch.entries)
     if (const auto *completed = entry.completed.target<Completed>()) {
-      --completed->launch->kernel->account->run;
+      completed->launch->kernel->account->run -= completed->launch->instrumented;
       ++released_;
       giveBack(*completed->launch);
     }
@@ -232,19 +244,21 @@ bool Launcher::staysResident(const Launch::Impl &launch, uint32_t ldsBytes) {
   return false;
 }
 
-bool Launcher::wantedByTools(Launch::Impl &launch, const hsa::PacketBatch &batch) {
+Decision Launcher::decisionOfTools(Launch::Impl &launch, const hsa::PacketBatch &batch) {
   if (launch.numberOfKernel < options_.firstIteration || launch.numberOfKernel > options_.lastIteration)
-    return false;
+    return Decision::Original;
   const LoadedTools::Lock lock(tools_, batch.released);
   if (!lock.mayCall())
-    return false;
-  bool wanted = false;
+    return Decision::Original;
+  bool instrumented = false, observed = false;
   Launch view(launch);
   tools_.callEach("launch", [&](LoadedTool &tool) {
     launch.kernel->selectVariantFor(tool.number);
-    wanted |= tool.tool->launch(view) == Decision::Instrumented;
+    const Decision decision = tool.tool->launch(view);
+    instrumented |= decision == Decision::Instrumented;
+    observed |= decision == Decision::Observed;
   });
-  return wanted;
+  return instrumented ? Decision::Instrumented : observed ? Decision::Observed : Decision::Original;
 }
 
 /// What the kernel's entry reads in place of its arguments (rewrite/entry.h). These stay where they are, and nobody
@@ -303,7 +317,7 @@ void Launcher::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
 }
 
 void Launcher::giveBack(Launch::Impl &launch) {
-  if (launch.kernel->variant->callsHost)
+  if (launch.instrumented && launch.kernel->variant->callsHost)
     calls_.completed(launch.queue, launch.number);
   const hsa_agent_t agent = launch.kernel->agent;
   for (Launch::Impl::Block &block : launch.blocks)

@@ -64,7 +64,7 @@ private:
   /// A grid that is on the GPU as a whole may rely on it: its workgroups may wait for each other, in a cooperative
   /// launch or not. With hooks it must be so too; the user is told once for a kernel.
   bool staysResident(const Launch::Impl &launch, uint32_t ldsBytes);
-  bool wantedByTools(Launch::Impl &launch, const hsa::PacketBatch &batch);
+  Decision decisionOfTools(Launch::Impl &launch, const hsa::PacketBatch &batch);
   /// What the entry of the instrumented kernel reads in place of the arguments.
   Result<void> makeSegment(Launch::Impl &launch, const void *arguments, const hsa::QueueInfo &queue);
   void onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hsa::KernelCompletion &completion);

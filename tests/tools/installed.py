@@ -15,7 +15,7 @@ import sys
 # As luthier_hook_bitcode has it (cmake/LuthierTool.cmake).
 HOOKS = "clang++-19 -x hip --cuda-device-only -nogpulib -nogpuinc --offload-arch=gfx900 -std=c++17".split()
 HOST = [[compiler, "-x", "c++", "-std=c++20"] for compiler in ("clang++-19", "g++")]
-DEVICE_HEADERS = {"luthier/hook.h", "luthier/hostcall.h"}
+DEVICE_HEADERS = {"luthier/hook.h", "luthier/hostcall.h", "luthier/run_counts_hooks.h"}
 
 
 def call(*command, **more):
@@ -57,14 +57,14 @@ def tools(cmake, build, prefix, sources, work):
         files = sorted(os.listdir(f"{work}/{name}"))
         code = " ".join(f"{name}/{file}" for file in files if file.endswith(".cc"))
         hooks = " ".join(f"{name}/{file}" for file in files if file.endswith(".hip"))
-        lines.append(f"luthier_add_tool({name} SOURCES {code} HOOKS {hooks})")
+        lines.append(f"luthier_add_tool({name} SOURCES {code} {'HOOKS ' + hooks if hooks else ''})")
     with open(work + "/CMakeLists.txt", "w") as file:
         file.write("\n".join(lines) + "\n")
     call(cmake, "-S", work, "-B", work + "/build", "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
          "-DCMAKE_CXX_COMPILER=g++")
     call(cmake, "--build", work + "/build")
     for name in names:
-        more = ["--mem_trace.file=" + work + "/trace"] if name == "mem_trace" else []
+        more = [f"--{name}.file={work}/" + {"mem_trace": "trace", "kernel_trace": "launches"}[name]] if name.endswith("_trace") else []
         said = call(prefix + "/bin/luthier", "run", "--gpu", "gfx90a", "--tool", f"{work}/build/lib{name}.so", "-o",
                     f"{work}/{name}.txt", *more, "--", build + "/samples/vector_add",
                     env=dict(os.environ, LUTHIER_CACHE=work + "/cache"))

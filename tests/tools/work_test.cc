@@ -1,4 +1,4 @@
-#include "work.h"
+#include "luthier/work.h"
 
 #include "isa/assembler.h"
 #include "isa/decode.h"
@@ -15,20 +15,21 @@ struct Case {
   uint64_t flopsPerLane, flopsPerWave;
   const char *byteType;
   uint64_t bytesPerLane, bytesPerWave;
+  const char *target = "gfx90a";
 };
 void PrintTo(const Case &c, std::ostream *out) { *out << c.text; }
 
 class ToolWork : public testing::TestWithParam<Case> {};
 
 TEST_P(ToolWork, IsAsTheManualSays) {
-  const isa::Target &target = *isa::findTarget("gfx90a");
+  const isa::Target &target = *isa::findTarget(GetParam().target);
   const auto bytes = isa::assemble(target, GetParam().text);
   ASSERT_TRUE(bytes) << bytes.error().message();
   const auto decoder = isa::Decoder::create(target);
   const auto code = (*decoder)->decode(*bytes, 0);
   ASSERT_TRUE(code);
   ASSERT_EQ(code->instrs().size(), 1u);
-  const Work work = workOf(code->instrs()[0]);
+  const Work work = workOf(code->instrs()[0], GetParam().text);
   EXPECT_EQ(work.kind, GetParam().kind);
   EXPECT_EQ(work.flopType, GetParam().flopType);
   EXPECT_EQ(work.flopsPerLane, GetParam().flopsPerLane);
@@ -72,6 +73,16 @@ constexpr Case kCases[] = {
     {"s_barrier", "barrier", "", 0, 0, "", 0, 0},
     {"s_setpc_b64 s[0:1]", "branch", "", 0, 0, "", 0, 0},
     {"s_endpgm", "branch", "", 0, 0, "", 0, 0},
+    {"v_mfma_f32_32x32x4_2b_f16 a[0:31], v[0:1], v[2:3], a[0:31]", "matrix", "f16", 0, 2 * 32 * 32 * 4 * 2, "", 0, 0,
+     "gfx942"},
+    {"v_mfma_f32_16x16x32_fp8_bf8 a[0:3], v[0:1], v[2:3], a[0:3]", "matrix", "fp8", 0, 2 * 16 * 16 * 32, "", 0, 0,
+     "gfx942"},
+    {"v_smfmac_f32_16x16x32_f16 v[0:3], v[4:5], v[8:11], v1", "matrix", "f16", 0, 2 * 16 * 16 * 16, "", 0, 0, "gfx942"},
+    {"v_wmma_f32_16x16x16_f16 v[0:7], v[8:15], v[16:23], v[0:7]", "matrix", "f16", 0, 2 * 16 * 16 * 16, "", 0, 0,
+     "gfx1100"},
+    {"v_wmma_i32_16x16x16_iu8 v[0:7], v[8:11], v[16:19], v[0:7]", "matrix", "", 0, 0, "", 0, 0, "gfx1100"},
+    {"v_dual_fmac_f32 v0, v1, v2 :: v_dual_mul_f32 v3, v4, v5", "vector", "f32", 3, 0, "", 0, 0, "gfx1100"},
+    {"v_dual_mov_b32 v0, v1 :: v_dual_add_f32 v3, v4, v5", "vector", "f32", 1, 0, "", 0, 0, "gfx1100"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ToolWork, testing::ValuesIn(kCases));
 

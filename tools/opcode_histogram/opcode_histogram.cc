@@ -1,9 +1,10 @@
 // What kinds of instructions kernels execute: per opcode, class or type of data, with FLOPs and bytes.
 //
-// Runs of instructions are counted, not instructions: how often each was executed, and with how many active lanes in
-// all. The rest is arithmetic on what is in them.
+// Runs of instructions are counted, not instructions (luthier/run_counts.h).
 #include "opcode_histogram_hooks.h"
-#include "work.h"
+
+#include <luthier/run_counts.h>
+#include <luthier/work.h>
 
 #include <algorithm>
 #include <map>
@@ -27,19 +28,14 @@ public:
   }
 
   void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    for (const luthier::Function &function : kernel.functions())
-      for (const luthier::Block &block : function.blocks())
-        for (const std::span<const luthier::Instr> run : block.runs())
-          at.before(run.front()).call(hooks::count);
+    luthier::countRuns(kernel, at, hooks::countRun);
   }
 
   void exit() override {
     std::map<luthier::KernelId, std::map<std::string, Row>> kernels;
-    for (const auto &site : read(hooks::counters))
-      for (const std::span<const luthier::Instr> run : site.function->block(*site.instr)->runs())
-        if (&run.front() == site.instr)
-          for (const luthier::Instr &instr : run)
-            add(kernels[together_ ? luthier::KernelId() : site.kernel], typeOf(instr), site.value[0], site.value[1]);
+    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+      add(kernels[together_ ? luthier::KernelId() : count.kernel], typeOf(count), count.waves, count.lanes);
+    });
     for (const auto &[kernel, rows] : kernels) {
       std::vector<std::pair<std::string, Row>> sorted(rows.begin(), rows.end());
       std::ranges::sort(sorted, [](const auto &a, const auto &b) {
@@ -75,11 +71,11 @@ private:
     Sums sums;
   };
 
-  const Type &typeOf(const luthier::Instr &instr) {
-    luthier::Work work = luthier::workOf(instr);
-    std::string opcode(instr.mnemonic());
+  const Type &typeOf(const luthier::InstrCount &count) {
+    luthier::Work work = luthier::workOf(*count.function, *count.instr);
+    std::string opcode(count.instr->mnemonic());
     // One opcode may move different amounts (buffer formats), or have operands of different sizes (matrices).
-    const auto key = std::tuple(opcode, work.bytesPerLane + work.bytesPerWave, work.flopsPerWave);
+    const auto key = std::tuple(opcode, work.bytesPerLane + work.bytesPerWave, work.flopsPerWave + work.flopsPerLane);
     return types_.try_emplace(key, Type{opcode, work}).first->second;
   }
 

@@ -1,5 +1,7 @@
 #include "vgpu/driver/topology.h"
 
+#include "isa/access_units.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,6 +34,16 @@ TEST_F(TopologyOfTwo, hostIsNodeZero) {
   ASSERT_EQ(banks.size(), 1u);
   EXPECT_EQ(valueOf(banks[0], "heap_type"), 0u);
   EXPECT_GT(valueOf(banks[0], "size_in_bytes"), 1ull << 28);
+}
+
+// Tools count in the lines that the topology shows.
+TEST(TopologyOfEach, linesOfTheFirstCacheAreThoseOfItsTarget) {
+  for (const std::string_view name : isa::virtualTargets()) {
+    const Topology topology{HostInfo::read(), {gpuOf(name)}};
+    const unsigned line = isa::accessUnits(*isa::findTarget(name)).cacheLine;
+    for (const Properties &cache : topology.caches(1))
+      EXPECT_TRUE(valueOf(cache, "level") != 1 || valueOf(cache, "cache_line_size") == line) << name;
+  }
 }
 
 // ROCr divides by these, or asserts on them, or refuses the GPU.

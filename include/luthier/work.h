@@ -1,9 +1,10 @@
 // What an instruction does, in numbers: its class, floating-point operations and bytes.
 #pragma once
 
-#include <luthier/instr.h>
+#include "luthier/tool.h"
 
 #include <string>
+#include <string_view>
 
 namespace luthier {
 
@@ -16,8 +17,11 @@ struct Work {
 };
 
 /// A multiplication or addition is one operation, so is a reciprocal, root, sine or the like; a fused one is two,
-/// packed ones count each part, matrix instructions all of their products and sums. Comparisons, minima, conversions
-/// and moves are none.
-Work workOf(const Instr &instr);
+/// packed ones count each part, matrix instructions all of the products and sums that are made. Comparisons, minima,
+/// conversions and moves are none. `text` is needed for dual instructions alone, whose second half only the text has.
+LUTHIER_API Work workOf(const Instr &instr, std::string_view text = {});
+inline Work workOf(const Function &function, const Instr &instr) {
+  return workOf(instr, instr.is(Property::Dual) ? function.text(instr) : std::string());
+}
 
 } // namespace luthier

@@ -1,6 +1,6 @@
-#include "work.h"
+#include "luthier/work.h"
 
-#include <luthier/memory_space_name.h>
+#include "luthier/memory_space_name.h"
 
 #include <cstdlib>
 #include <string_view>
@@ -40,11 +40,16 @@ uint64_t takeNumber(std::string_view &text) {
   return value;
 }
 
-unsigned bytesOfType(std::string_view type) { return type == "f64" ? 8 : type == "f32" || type == "xf32" ? 4 : 2; }
+unsigned bytesOfType(std::string_view type) {
+  return type == "f64" ? 8 : type == "f32" || type == "xf32" ? 4 : type == "fp8" || type == "bf8" ? 1 : 2;
+}
 
 /// v_mfma_f32_32x32x8f16: M x N x K of the type behind, in as many blocks as the first operand's registers, of 64
-/// lanes, have room for.
+/// lanes, have room for. v_wmma_* are one block. Of sparse ones (v_smfmac_*, v_swmmac_*), whose first operand has no
+/// zeros, K counts them: half of the products are made.
 void matrixWork(std::string_view name, const Instr &instr, Work &work) {
+  const bool sparse = name.starts_with("s"), oneBlock = sparse || name.starts_with("wmma");
+  name.remove_prefix(name.find('_') + 1);
   name.remove_prefix(name.find('_') + 1);
   const uint64_t m = takeNumber(name);
   takePrefix(name, "x");
@@ -52,21 +57,24 @@ void matrixWork(std::string_view name, const Instr &instr, Work &work) {
   takePrefix(name, "x");
   const uint64_t k = takeNumber(name);
   takePrefix(name, "_");
+  if (const size_t blocks = name.find("b_"); blocks != std::string_view::npos && blocks <= 2 && name[0] <= '9')
+    name.remove_prefix(blocks + 2); // the number of blocks: v_mfma_f32_4x4x4_16b_f16
   const std::string_view type = name.substr(0, name.find('_'));
-  if (type != "f16" && type != "bf16" && type != "f32" && type != "f64" && type != "xf32")
+  if (type != "f16" && type != "bf16" && type != "f32" && type != "f64" && type != "xf32" && type != "fp8" &&
+      type != "bf8")
     return; // integers
   const std::span<const Operand> operands = instr.operands();
   if (operands.size() < 2 || m == 0 || k == 0)
     return;
   const uint64_t elements = 64ull * operands[1].regs.count * 4 / bytesOfType(type);
   work.flopType = type;
-  work.flopsPerWave = 2 * m * n * k * (elements / (m * k));
+  work.flopsPerWave = 2 * m * n * k * (oneBlock ? 1 : elements / (m * k)) / (sparse ? 2 : 1);
 }
 
-void countFlops(const Instr &instr, Work &work) {
-  std::string_view name = instr.mnemonic();
-  if (takePrefix(name, "v_mfma_"))
-    return matrixWork(name, instr, work);
+void countFlops(std::string_view name, const Instr &instr, Work &work) {
+  if (name.starts_with("v_mfma_") || name.starts_with("v_wmma_") || name.starts_with("v_smfmac_") ||
+      name.starts_with("v_swmmac_"))
+    return matrixWork(name.substr(2), instr, work);
   const size_t underscore = name.rfind('_');
   if (underscore == std::string_view::npos)
     return;
@@ -81,6 +89,7 @@ void countFlops(const Instr &instr, Work &work) {
   if (instr.is(Property::Atomic)) {
     flops = operation.ends_with("pk_add") ? 2 : operation.ends_with("_add") || operation.ends_with("_add_rtn") ? 1 : 0;
   } else if (takePrefix(operation, "v_")) {
+    takePrefix(operation, "dual_");
     if (operation.starts_with("dot2")) {
       flops = 4;
     } else {
@@ -93,7 +102,7 @@ void countFlops(const Instr &instr, Work &work) {
   if (flops == 0)
     return;
   work.flopType = type;
-  work.flopsPerLane = flops;
+  work.flopsPerLane += flops;
 }
 
 /// "scalar" alone is the kind of arithmetic.
@@ -122,10 +131,14 @@ std::string_view kindOf(const Instr &instr) {
 
 } // namespace
 
-Work workOf(const Instr &instr) {
+Work workOf(const Instr &instr, std::string_view text) {
   Work work;
   work.kind = kindOf(instr);
-  countFlops(instr, work);
+  countFlops(instr.mnemonic(), instr, work);
+  if (const size_t second = text.find(" :: "); instr.is(Property::Dual) && second != std::string_view::npos) {
+    text.remove_prefix(second + 4);
+    countFlops(text.substr(0, text.find(' ')), instr, work);
+  }
   const std::optional<MemoryAccess> access = instr.memory();
   if (!access || !(access->load || access->store || access->atomic))
     return work;
