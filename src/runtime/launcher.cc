@@ -82,10 +82,42 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     return;
   }
   const uint64_t numberOfKernel = ++kernel->identity->launches;
-  if (!kernel->variant) {
-    ++kernel->account->seen;
+  if (kernel->variant) {
+    if (!instrument(batch, entry, kernel, numberOfKernel))
+      observe(batch, entry, kernel, numberOfKernel);
     return;
   }
+  ++kernel->account->seen;
+  observe(batch, entry, kernel, numberOfKernel);
+}
+
+void Launcher::observe(const hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+                       const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel) {
+  if (!details_.wanted() || batch.released)
+    return;
+  const hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
+  report::LaunchRecord record = {
+      .kernel = kernel->identity->number,
+      .numberOfKernel = numberOfKernel,
+      .queue = batch.queue.id,
+      .gpu = kernel->identity->gpu,
+      .grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
+      .workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}};
+  entry.completed = Observed{this, kernel, record, std::move(entry.completed)};
+}
+
+void Launcher::Observed::operator()(const hsa::KernelCompletion &completion) {
+  if (before)
+    before(completion);
+  record.begin = completion.begin;
+  record.end = completion.end;
+  launcher->details_.add(record);
+  launcher->account_.noteChange();
+}
+
+bool Launcher::instrument(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+                          const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel) {
+  hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
   const auto launch = describe(packet, batch.queue.id, kernel);
   launch->numberOfKernel = numberOfKernel;
   if (const auto other = chosen(kernel, packet.kernel_object, launch, batch); other && other != kernel) {
@@ -97,7 +129,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   ++account.seen;
   if (!launch->kernel->variant || !hasRoomFor(*launch) || !hasLdsFor(*launch, packet.group_segment_size) ||
       !staysResident(*launch, packet.group_segment_size))
-    return;
+    return false;
   const LoadedVariant &variant = *launch->kernel->variant;
   launch->number = ++launches_;
   launch->blocks = blocksOf(variant);
@@ -106,17 +138,17 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   launch->arguments = nullptr;
   if (batch.released) { // what tools say does not count any more
     ++released_;
-    return;
+    return false;
   }
   if (!wanted)
-    return;
+    return false;
 
   // Memory first: when there is none, the packet must not have been changed.
   if (variant.segment.bytes) {
     if (const auto made = makeSegment(*launch, packet.kernarg_address, batch.queue); !made) {
       const LoadedTools::Lock lock(tools_);
       account_.fail(fmt::format("a launch of {} runs unmodified: {}", account.name, made.error().message()));
-      return;
+      return false;
     }
     packet.kernarg_address = launch->kernarg.data();
     // What the host has put there must not be hidden by what a cache has kept of the memory's last use, and what the
@@ -133,6 +165,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   packet.group_segment_size += variant.moreLds;
   ++inFlight_;
   entry.completed = Completed{this, launch, std::move(entry.completed)};
+  return true;
 }
 
 void Launcher::Completed::operator()(const hsa::KernelCompletion &completion) const {
@@ -286,6 +319,20 @@ void Launcher::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
   const OnRuntimesThread here;
   launch->begin = completion.begin;
   launch->end = completion.end;
+  if (KernelAccount &account = *launch->kernel->account; launch->begin && launch->end >= launch->begin) {
+    ++account.timed;
+    account.timeSum += launch->end - launch->begin;
+  }
+  if (details_.wanted())
+    details_.add({.kernel = launch->kernel->identity->number,
+                  .numberOfKernel = launch->numberOfKernel,
+                  .queue = launch->queue,
+                  .gpu = launch->kernel->identity->gpu,
+                  .grid = {launch->grid.x, launch->grid.y, launch->grid.z},
+                  .workgroup = {launch->workgroup.x, launch->workgroup.y, launch->workgroup.z},
+                  .begin = launch->begin,
+                  .end = launch->end,
+                  .instrumented = true});
   for (Launch::Impl::Block &block : launch->blocks)
     if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
       log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());

@@ -43,6 +43,8 @@ Account account() {
   done.seconds = 0.0125;
   done.launches = 5;
   done.launchesInstrumented = 4;
+  done.launchesTimed = 4;
+  done.nanoseconds = 1'500'000;
   KernelAccount left;
   left.name = "other()";
   left.skipped = "its code cannot be decoded";
@@ -111,8 +113,8 @@ TEST(Text, Account) {
             "time spent instrumenting: 0.250 s\n"
             "note: no profile of gfx1030\n"
             "\n"
-            "kernel         launches    sites     SGPRs  VGPRs  scratch bytes  waves/SIMD  code bytes    ms\n"
-            "saxpy(float*)    4 of 5  9 of 12  16 -> 24      8        0 -> 64           8  400 -> 900  12.5\n"
+            "kernel         launches  GPU ms    sites     SGPRs  VGPRs  scratch bytes  waves/SIMD  code bytes  rewrite ms\n"
+            "saxpy(float*)    4 of 5   1.500  9 of 12  16 -> 24      8        0 -> 64           8  400 -> 900        12.5\n"
             "\n"
             "kernel   launches  not instrumented because\n"
             "other()         2  its code cannot be decoded\n");
