@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/app_code.h"
 #include "cli/command.h"
 #include "cli/input_file.h"
 #include "cli/options.h"
@@ -15,6 +16,7 @@
 #include "cli/tool_files.h"
 #include "isa/target.h"
 #include "runtime/tool_settings.h"
+#include "support/env.h"
 #include "support/log.h"
 #include "vgpu/driver/gpu_models.h"
 
@@ -55,6 +57,11 @@ int run(const RunOptions &options, const std::vector<std::string> &application) 
     log::error("{}", prepared.error().message());
     return exitNotStarted;
   }
+  // HIP says only that there is no code; what there is, and for which GPU it is wanted, is known here.
+  if (const auto gpus = env::text("LUTHIER_VGPU_GPUS"))
+    if (const auto names = parseGpuList(*gpus))
+      if (const std::string missing = missingCode(application.front(), *names); !missing.empty())
+        log::warn("{}", missing);
   return becomeApplication(application);
 }
 

@@ -122,7 +122,7 @@ function codeViews(kernel, targetFunction, targetOffset) {
         el('td', {class: 'offset'}, `+${offset}`),
         el('td', {class: heat > 0.7 ? 'heat hot' : 'heat'}, instrs[n] === undefined || metric.blocks ? '' : format(instrs[n])),
         el('td', {class: 'asm'}, text),
-        el('td', {class: 'source'}, source && [`${code.files[source[0]].split('/').pop()}:${source[1]}`, source[2] !== null && el('span', {class: 'text'}, source[2].trim())])));
+        el('td', {class: 'source'}, source && [el('span', {title: code.files[source[0]]}, code.files.length > 1 ? `${code.files[source[0]].split('/').pop()}:${source[1]}` : `line ${source[1]}`), source[2] !== null && el('span', {class: 'text'}, source[2].trim())])));
     });
     return el('div', {class: 'tall'}, el('table', {class: 'code'}, el('thead', {}, el('tr', {}, el('th', {class: 'number'}, 'offset'),
       el('th', {class: 'number'}, metric ? metric.name : ''), el('th', {}, 'instruction'), el('th', {}, code.lines.length ? 'source' : ''))), el('tbody', {}, rows)));
