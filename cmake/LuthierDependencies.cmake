@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(CLI11 REQUIRED)
+find_package(SQLite3 REQUIRED)
 
 # LLVM's version file takes no range, so what was found is judged here.
 find_package(LLVM REQUIRED CONFIG PATHS /usr/lib/llvm-${LUTHIER_LLVM_VERSION}/lib/cmake/llvm NO_DEFAULT_PATH)

@@ -18,7 +18,7 @@ installPackages
 # rocRAND is not in every release.
 rocrand=()
 if [[ $(listPackages) == *librocrand-dev* ]]; then rocrand=(e2e_rocrand_sequences); fi
-buildVirtualGpu sample_matmul_tiled "${rocrand[@]}" luthier_runtime opcode_histogram
+buildVirtualGpu sample_matmul_tiled "${rocrand[@]}" luthier_runtime opcode_histogram instr_count
 
 luthier=$build/bin/luthier
 sample=$build/samples/matmul_tiled
@@ -36,6 +36,11 @@ python3 "$root/scripts/top_opcodes.py" "$stats"
 
 say "luthier run --tool opcode_histogram -- $sample"
 "$luthier" run --gpu gfx90a --tool opcode_histogram -- "$sample"
+
+report=$build/demo-report.html
+say "its kernels as a page: luthier run --tool instr_count --instr_count.per=instruction -f html -o $report -- $sample"
+"$luthier" run --gpu gfx90a --tool instr_count --instr_count.per=instruction -f html -o "$report" -- "$sample"
+say "open $report in a browser"
 
 ((${#rocrand[@]})) || exit 0
 program=$build/tests/programs/rocrand_sequences

@@ -35,11 +35,16 @@ struct Invocation {
 void addCallgraphCommand(CLI::App &root, Invocation &invocation);
 void addCfgCommand(CLI::App &root, Invocation &invocation);
 void addCheckCommand(CLI::App &root, Invocation &invocation);
+void addDoctorCommand(CLI::App &root, Invocation &invocation);
 void addDisasmCommand(CLI::App &root, Invocation &invocation);
+/// `man` and `completion`, which print what all commands are.
+void addHelpFileCommands(CLI::App &root, Invocation &invocation);
 void addInspectCommand(CLI::App &root, Invocation &invocation);
 void addInstrumentCommand(CLI::App &root, Invocation &invocation);
 void addIsaCommand(CLI::App &root, Invocation &invocation);
 void addLintCommand(CLI::App &root, Invocation &invocation);
+void addMergeCommand(CLI::App &root, Invocation &invocation);
+void addNewCommand(CLI::App &root, Invocation &invocation);
 void addRunCommand(CLI::App &root, Invocation &invocation);
 void addToolsCommand(CLI::App &root, Invocation &invocation);
 void addTraceCommand(CLI::App &root, Invocation &invocation);

@@ -3,6 +3,8 @@
 // Objects are read, printed and forgotten one by one, so that a library of a gigabyte needs no more memory than its
 // largest code object.
 
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <optional>
@@ -20,6 +22,7 @@
 #include "object/container.h"
 #include "object/kernel_resources.h"
 #include "support/demangle.h"
+#include "support/file.h"
 #include "support/log.h"
 
 namespace luthier::cli {
@@ -37,6 +40,7 @@ struct InspectOptions {
   bool kernels = false, functions = false, variables = false;
   bool json = false;
   bool demangle = true;
+  std::string extract; ///< a folder
 };
 
 struct Totals {
@@ -94,6 +98,9 @@ public:
         if ((wanted && !isa::compatible(image.target, *wanted)) ||
             (options_.file.object && *options_.file.object != images_))
           continue;
+        if (!options_.extract.empty())
+          if (const auto written = extract(image); !written)
+            fail(written.error());
         const auto object = image.codeObject();
         if (object)
           print(image, *object);
@@ -125,6 +132,19 @@ private:
   int fail(const Error &error) {
     log::error("{}", error.message());
     return status_ = exitFailure;
+  }
+
+  /// Its bytes in a file of their own, named after the file, the object's number and its target.
+  Result<void> extract(const object::Image &image) const {
+    std::error_code failed;
+    const std::filesystem::path folder = options_.extract;
+    if (std::filesystem::create_directories(folder, failed); failed)
+      return makeErrorCode(failed.value(), "cannot make the folder {}: {}", folder.string(), failed.message());
+    std::string target = image.target.text();
+    std::ranges::replace(target, ':', '_');
+    const auto file = folder / fmt::format("{}.{}.{}.co", std::filesystem::path(options_.file.path).filename().string(),
+                                           images_, target);
+    return replaceFile(file, image.bytes);
   }
 
   std::string nameOf(const Symbol &symbol) const {
@@ -313,6 +333,11 @@ void addInspectCommand(CLI::App &root, Invocation &invocation) {
   addFlag(*command, "--kernels", options->kernels, "List kernels");
   addFlag(*command, "--functions", options->functions, "List device functions");
   addFlag(*command, "--variables", options->variables, "List variables");
+  command
+      ->add_option("--extract", options->extract,
+                   "Write each code object that is listed to DIR, as FILE.NUMBER.TARGET.co")
+      ->type_name("DIR")
+      ->check(notEmpty);
   addFlag(*command, "--json", options->json, "Print JSON");
   addFlag(*command, "--demangle,!--no-demangle", options->demangle, "Print C++ names as in the source (default)");
   command->footer(

@@ -59,15 +59,20 @@ int main(int argc, char **argv) {
   CLI::App root("Instruments AMD GPU programs while they run, and runs them on a virtual GPU where there is none.",
                 "luthier");
   root.require_subcommand(1);
+  root.set_version_flag("--version", "luthier " LUTHIER_VERSION, "Print the version and exit");
   root.failure_message(CLI::FailureMessage::simple);
   addCallgraphCommand(root, invocation);
   addCfgCommand(root, invocation);
   addCheckCommand(root, invocation);
   addDisasmCommand(root, invocation);
+  addDoctorCommand(root, invocation);
+  addHelpFileCommands(root, invocation);
   addInspectCommand(root, invocation);
   addInstrumentCommand(root, invocation);
   addIsaCommand(root, invocation);
   addLintCommand(root, invocation);
+  addMergeCommand(root, invocation);
+  addNewCommand(root, invocation);
   addRunCommand(root, invocation);
   addToolsCommand(root, invocation);
   addTraceCommand(root, invocation);

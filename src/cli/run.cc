@@ -8,12 +8,15 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "cli/app_code.h"
 #include "cli/command.h"
+#include "cli/input_file.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
 #include "cli/tool_files.h"
 #include "isa/target.h"
 #include "runtime/tool_settings.h"
+#include "support/env.h"
 #include "support/log.h"
 #include "vgpu/driver/gpu_models.h"
 
@@ -34,6 +37,11 @@ std::string validRegex(const std::string &text) {
   return good ? "" : good.error().message();
 }
 
+std::string validFormats(const std::string &text) {
+  const auto formats = runtime::parseFormats(text, "the value");
+  return formats ? "" : formats.error().message();
+}
+
 std::string validIterations(const std::string &text) {
   const auto range = runtime::parseIterations(text);
   return range ? "" : range.error().message();
@@ -49,6 +57,11 @@ int run(const RunOptions &options, const std::vector<std::string> &application) 
     log::error("{}", prepared.error().message());
     return exitNotStarted;
   }
+  // HIP says only that there is no code; what there is, and for which GPU it is wanted, is known here.
+  if (const auto gpus = env::text("LUTHIER_VGPU_GPUS"))
+    if (const auto names = parseGpuList(*gpus))
+      if (const std::string missing = missingCode(application.front(), *names); !missing.empty())
+        log::warn("{}", missing);
   return becomeApplication(application);
 }
 
@@ -89,14 +102,30 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
                           ->expected(1)
                           ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command
-      ->add_option("-o,--output", options->outputFile,
-                   "Write the report of the tools, or of --trace if there are none, to FILE instead of\nstderr")
+      ->add_option("-o,--output-file,--output", options->outputFile,
+                   "Write the report of the tools, or of --trace if there are none, to FILE instead of\nstderr. With "
+                   "-d, or with several formats: the name of the files, to which each format\nadds its extension")
       ->type_name("FILE")
       ->check(notEmpty);
-  command->add_option("-f,--format", options->format, "Format of the report: text (default), csv, json")
-      ->type_name("F")
-      ->check(oneOf({"text", "csv", "json"}))
+  command
+      ->add_option("-d,--output-directory", options->outputFolder,
+                   "Write the report to this folder, which is made if it is missing (file name without -o:\n"
+                   "%hostname%_%pid%)")
+      ->type_name("DIR")
+      ->check(notEmpty)
       ->needs(tool);
+  command
+      ->add_option("-f,--output-format,--format", options->format,
+                   "Formats of the report, separated by commas: text (default), csv, json, html, db (SQLite),\n"
+                   "pftrace (Perfetto)")
+      ->type_name("LIST")
+      ->check(validFormats)
+      ->needs(tool);
+  command
+      ->add_option("-i,--input", options->inputFile,
+                   "Take options from FILE too, JSON whose keys are their long names; the command line comes\nfirst")
+      ->type_name("FILE")
+      ->check(notEmpty);
   command
       ->add_option("--kernel-include-regex", options->kernelInclude,
                    "Instrument only kernels whose name matches REGEX (extended)")
@@ -107,6 +136,9 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->add_option("--kernel-exclude-regex", options->kernelExclude, "Skip kernels whose name matches REGEX (extended)")
       ->type_name("REGEX")
       ->check(validRegex)
+      ->needs(tool);
+  addFlag(*command, "--runtime-kernels", options->runtimeKernels,
+          "Instrument HIP's own kernels too, which fill and copy memory")
       ->needs(tool);
   command
       ->add_option(
@@ -129,17 +161,30 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
           "End the application with an error if something cannot be instrumented")
       ->needs(tool);
   command->footer(
-      "In the name of any FILE, %pid%, %hostname% and %env{NAME}% are replaced, by each process for itself.\n"
+      "In the name of any FILE and of DIR, %pid%, %hostname%, %rank% (in MPI) and %env{NAME}% are replaced, by "
+      "each\nprocess for itself.\n"
       "APP's exit status, output and signals are its own. luthier itself exits with status 2 for a wrong option, 125 "
       "if "
       "APP\ncould not be prepared, 126 if it cannot be executed, 127 if it was not found.");
 
+  // An input file may name the tool: checked when its options are there.
+  auto ofTools = std::make_shared<std::vector<const CLI::Option *>>();
+  for (CLI::Option *option : command->get_options())
+    if (option->remove_needs(tool))
+      ofTools->push_back(option);
   // Collected only to say what is missing in front of them.
   command->allow_extras();
-  command->callback([command, options, &invocation] {
+  command->callback([command, options, ofTools, &invocation] {
     std::vector<std::string> extras = command->remaining();
+    std::map<std::string, std::optional<std::string>> fromFile;
+    if (!options->inputFile.empty())
+      applyInputFile(*command, options->inputFile, fromFile);
+    for (const CLI::Option *option : *ofTools)
+      if (option->count() > 0 && options->tools.empty())
+        throw CLI::RequiresError(option->get_name(), "--tool");
     if (!options->tools.empty())
       options->toolOptions = takeToolOptions(extras);
+    options->toolOptions.merge(std::move(fromFile));
     refuseExtras(extras, "run",
                  options->toolOptions.empty() ? "" : "\nA value of a tool's option follows '=': --NAME.option=value");
     if (options->gpus == kList) {
@@ -148,6 +193,8 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
     }
     if (invocation.application.empty())
       throw CLI::RequiredError("No application: luthier run [OPTIONS] -- APP [ARGS...]", CLI::ExitCodes::RequiredError);
+    if (!options->toolOptions.empty() && options->tools.empty())
+      throw CLI::RequiredError(options->toolOptions.begin()->first + " needs --tool", CLI::ExitCodes::RequiredError);
     if (!options->outputFile.empty() && options->tools.empty() && options->trace.empty())
       throw CLI::RequiredError("-o needs --tool or --trace", CLI::ExitCodes::RequiredError);
     invocation.exitStatus = run(*options, invocation.application);

@@ -18,8 +18,10 @@
 #include "cli/tool_files.h"
 #include "cli/variables.h"
 #include "isa/target.h"
+#include "report/report.h"
 #include "runtime/tool_settings.h"
 #include "support/env.h"
+#include "support/expand_keys.h"
 #include "support/log.h"
 #include "vgpu/wave/trace.h"
 
@@ -76,6 +78,43 @@ Result<void> addTool(const RunOptions &options, const std::filesystem::path &run
   return {};
 }
 
+/// Names of files as the user gave them.
+constexpr const char *kReportName = "%hostname%_%pid%";
+
+Result<void> chooseOutputs(const RunOptions &options, runtime::ToolSettings &settings) {
+  const auto absolute = [](const std::filesystem::path &path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
+  if (options.outputFolder.empty()) {
+    if (!options.outputFile.empty())
+      (settings.formats.size() > 1 ? settings.outputBase : settings.output) = absolute(options.outputFile);
+    return {};
+  }
+  const std::filesystem::path name = options.outputFile.empty() ? kReportName : options.outputFile;
+  if (name.is_absolute())
+    return makeError("-o {} is not a name in the folder of -d {}", options.outputFile, options.outputFolder);
+  settings.outputBase = absolute(options.outputFolder / name);
+  return {};
+}
+
+/// Their folders, where these may be made, and whether they can be written.
+Result<void> prepareOutputs(const runtime::ToolSettings &settings) {
+  for (const runtime::Output &output : settings.outputs()) {
+    if (output.file.empty())
+      continue;
+    if (!settings.outputBase.empty()) {
+      const std::filesystem::path folder = std::filesystem::path(LUTHIER_TRY(expandKeys(output.file))).parent_path();
+      std::error_code failed;
+      if (std::filesystem::create_directories(folder, failed); failed)
+        return makeErrorCode(failed.value(), "cannot make the folder {}: {}", folder.string(), failed.message());
+    }
+    LUTHIER_TRY(prepareOutput(output.file));
+    if (output.format == report::Format::Db)
+      LUTHIER_TRY(report::checkDatabase());
+  }
+  return {};
+}
+
 Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std::filesystem::path &program,
                                            const std::filesystem::path &runtime) {
   runtime::ToolSettings settings;
@@ -86,9 +125,8 @@ Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std:
   }
   for (const auto &[key, value] : options.toolOptions)
     settings.options[key] = value.value_or("");
-  settings.format = options.format == "json"  ? runtime::OutputFormat::Json
-                    : options.format == "csv" ? runtime::OutputFormat::Csv
-                                              : runtime::OutputFormat::Text;
+  if (!options.format.empty())
+    settings.formats = LUTHIER_TRY(runtime::parseFormats(options.format, "--format"));
   settings.kernelInclude = options.kernelInclude;
   settings.kernelExclude = options.kernelExclude;
   if (!options.iterations.empty())
@@ -96,12 +134,13 @@ Result<runtime::ToolSettings> toolSettings(const RunOptions &options, const std:
         LUTHIER_TRY(runtime::parseIterations(options.iterations));
   settings.hookForm = LUTHIER_TRY(chooseHookForm(options.hookForm));
   settings.strict = options.strict;
+  settings.runtimeKernels = options.runtimeKernels;
+  LUTHIER_TRY(chooseOutputs(options, settings));
   LUTHIER_TRY(settings.validate());
   settings.options.clear();
   for (const ToolFile &tool : tools)
     LUTHIER_TRY(addTool(options, runtime, tool, settings));
-  if (!options.outputFile.empty())
-    settings.output = LUTHIER_TRY(prepareOutput(options.outputFile));
+  LUTHIER_TRY(prepareOutputs(settings));
   if (!options.hookOutput.empty())
     settings.hookOutput = LUTHIER_TRY(prepareOutput(options.hookOutput));
   settings.hostcallPackets = static_cast<uint32_t>(options.hostcallPackets.value_or(0));

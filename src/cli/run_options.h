@@ -30,12 +30,14 @@ struct RunOptions {
   std::optional<uint64_t> strictSeed;
   bool strictL1 = false;
   std::string trace;
-  std::string outputFile;
+  std::string inputFile;
+  std::string outputFile, outputFolder;
   std::vector<std::string> tools;
   std::map<std::string, std::optional<std::string>> toolOptions; // by "NAME.option"
   std::string format;
   std::string kernelInclude, kernelExclude;
   std::string iterations;
+  bool runtimeKernels = false;
   std::string hookOutput;
   std::optional<uint64_t> hostcallPackets;
   std::string hookForm;

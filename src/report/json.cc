@@ -1,37 +1,18 @@
 // Everything as JSON. docs/tools.md describes its keys.
 
-#include "report/report.h"
+#include "report/cell_value.h"
+#include "report/json_parts.h"
 #include "report/totals.h"
-
-#include <charconv>
-#include <cmath>
-
-#include <nlohmann/json.hpp>
 
 namespace luthier::report {
 
-namespace {
-
 using nlohmann::ordered_json;
 
-template <class T> bool parse(const std::string &text, T &value) {
-  const char *const end = text.data() + text.size();
-  const auto [stopped, status] = std::from_chars(text.data(), end, value);
-  return status == std::errc() && stopped == end;
+ordered_json toJson(const Cell &cell) {
+  return std::visit([](const auto &value) { return ordered_json(value); }, valueOf(cell));
 }
 
-/// Integers exact to 64 bits. JSON has no infinity and no NaN; what it cannot say as a number stays text.
-ordered_json toJson(const Cell &cell) {
-  if (!cell.number)
-    return cell.text;
-  if (uint64_t value; parse(cell.text, value))
-    return value;
-  if (int64_t value; parse(cell.text, value))
-    return value;
-  if (double value; parse(cell.text, value) && std::isfinite(value))
-    return value;
-  return cell.text;
-}
+namespace {
 
 ordered_json toJson(const Table &table) {
   const std::vector<std::string> columns = columnsOf(table);
@@ -61,9 +42,14 @@ ordered_json toJson(const KernelAccount &kernel) {
     json["skipped"] = skippedOf(kernel);
   json["launches"] = kernel.launches;
   json["launches_instrumented"] = kernel.launchesInstrumented;
+  json["launches_timed"] = kernel.launchesTimed;
+  json["nanoseconds"] = kernel.nanoseconds;
   json["sites_asked"] = kernel.sitesAsked;
   json["sites_placed"] = kernel.sitesPlaced;
   json["sites_rejected"] = toJson(rejectedOf(kernel));
+  json["rejected_sites"] = ordered_json::array();
+  for (const RejectedSite &site : kernel.rejectedSites)
+    json["rejected_sites"].push_back({{"place", site.place}, {"reason", site.reason}});
   if (kernel.instrumented) {
     json["sgprs"] = beforeAfter(kernel.sgprsBefore, kernel.sgprsAfter);
     json["vgprs"] = beforeAfter(kernel.vgprsBefore, kernel.vgprsAfter);
@@ -74,6 +60,8 @@ ordered_json toJson(const KernelAccount &kernel) {
   json["seconds"] = kernel.seconds;
   return json;
 }
+
+} // namespace
 
 ordered_json toJson(const Account &account) {
   const Totals totals = totalsOf(account);
@@ -97,14 +85,21 @@ ordered_json toJson(const Account &account) {
   return json;
 }
 
-} // namespace
+ordered_json toJson(const Process &process) {
+  return {{"pid", process.pid}, {"hostname", process.hostname}, {"rank", process.rank}, {"command", process.command}};
+}
 
-std::string toJson(const std::vector<Table> &tables, const Account &account) {
-  ordered_json json = {{"version", 1}, {"tools", ordered_json::array()}, {"account", toJson(account)}};
+std::string dump(const ordered_json &json, int indent) {
+  // Names come from foreign files: bytes that are no UTF-8 are replaced, not thrown about.
+  return json.dump(indent, ' ', false, ordered_json::error_handler_t::replace);
+}
+
+std::string toJson(const std::vector<Table> &tables, const Account &account, const Process &process) {
+  ordered_json json = {
+      {"version", 1}, {"process", toJson(process)}, {"tools", ordered_json::array()}, {"account", toJson(account)}};
   for (const Table &table : tables)
     json["tools"].push_back(toJson(table));
-  // Names come from foreign files: bytes that are no UTF-8 are replaced, not thrown about.
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return dump(json, 1) + "\n";
 }
 
 } // namespace luthier::report

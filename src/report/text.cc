@@ -18,6 +18,8 @@ namespace {
 /// again.
 constexpr size_t kWidest = 60;
 
+constexpr ptrdiff_t kMostRejected = 5; ///< sites of a kernel that are listed; JSON has more
+
 /// Characters, not bytes.
 size_t widthOf(const std::string &text) {
   return static_cast<size_t>(std::ranges::count_if(text, [](unsigned char c) { return (c & 0xc0) != 0x80; }));
@@ -106,9 +108,12 @@ std::string objectTable(const Account &account) {
 }
 
 std::string kernelTables(const Account &account) {
-  Table instrumented{
-      "", {"kernel", "launches", "sites", "SGPRs", "VGPRs", "scratch bytes", "waves/SIMD", "code bytes", "ms"}, {}};
+  Table instrumented{"",
+                     {"kernel", "launches", "GPU ms", "sites", "SGPRs", "VGPRs", "scratch bytes", "waves/SIMD",
+                      "code bytes", "rewrite ms"},
+                     {}};
   Table skipped{"", {"kernel", "launches", "not instrumented because"}, {}};
+  Table rejected{"", {"kernel", "site", "rejected because"}, {}};
   for (const KernelAccount &kernel : account.kernels) {
     const std::string launches = kernel.launchesInstrumented == kernel.launches
                                      ? fmt::format("{}", kernel.launches)
@@ -117,22 +122,32 @@ std::string kernelTables(const Account &account) {
                                   ? fmt::format("{}", kernel.sitesAsked)
                                   : fmt::format("{} of {}", kernel.sitesPlaced, kernel.sitesAsked);
     if (kernel.instrumented)
-      instrumented.rows.push_back({{kernel.name, false, kernel.id},
-                                   {launches, true},
-                                   {sites, true},
-                                   {change(kernel.sgprsBefore, kernel.sgprsAfter), true},
-                                   {change(kernel.vgprsBefore, kernel.vgprsAfter), true},
-                                   {change(kernel.scratchBefore, kernel.scratchAfter), true},
-                                   {change(kernel.wavesBefore, kernel.wavesAfter), true},
-                                   {change(kernel.codeBefore, kernel.codeAfter), true},
-                                   {fmt::format("{:.1f}", kernel.seconds * 1000), true}});
-    else if (kernel.skipped != kLeftOut)
+      instrumented.rows.push_back(
+          {{kernel.name, false, kernel.id},
+           {launches, true},
+           {kernel.launchesTimed ? fmt::format("{:.3f}", static_cast<double>(kernel.nanoseconds) / 1e6) : "-", true},
+           {sites, true},
+           {change(kernel.sgprsBefore, kernel.sgprsAfter), true},
+           {change(kernel.vgprsBefore, kernel.vgprsAfter), true},
+           {change(kernel.scratchBefore, kernel.scratchAfter), true},
+           {change(kernel.wavesBefore, kernel.wavesAfter), true},
+           {change(kernel.codeBefore, kernel.codeAfter), true},
+           {fmt::format("{:.1f}", kernel.seconds * 1000), true}});
+    else if (kernel.skipped != kLeftOut && kernel.skipped != kRuntimeKernel)
       skipped.rows.push_back(
           {{kernel.name, false, kernel.id}, {fmt::format("{}", kernel.launches), true}, {skippedOf(kernel)}});
+    for (const RejectedSite &site : kernel.rejectedSites)
+      if (&site - kernel.rejectedSites.data() < kMostRejected)
+        rejected.rows.push_back({{kernel.name, false, kernel.id}, {site.place}, {site.reason}});
+    if (std::ssize(kernel.rejectedSites) > kMostRejected)
+      rejected.rows.push_back(
+          {{kernel.name, false, kernel.id},
+           {fmt::format("... {} more (-f json lists them)", std::ssize(kernel.rejectedSites) - kMostRejected)},
+           {}});
   }
   std::string text;
   bool objects = false;
-  for (const Table &table : {instrumented, skipped})
+  for (const Table &table : {instrumented, skipped, rejected})
     if (!table.rows.empty()) {
       const Table full = withKernelColumns(table, account);
       objects |= std::ranges::find(full.columns, "object") != full.columns.end();

@@ -68,9 +68,29 @@ constexpr std::chrono::milliseconds kWaitForStreams(2000);
     syscall(SYS_exit_group, status);
 }
 
+/// What the application has printed comes before the report also where both go into one pipe or file. As exit would do
+/// it in a moment, unless a thread has the stream's lock, or nobody reads any more: then that is left to exit.
+void flushOutput() {
+  if (ftrylockfile(stdout) != 0)
+    return;
+  sigset_t pipe, before, pending;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  sigpending(&pending);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  fflush_unlocked(stdout);
+  constexpr timespec kNoTime = {};
+  if (!sigismember(&pending, SIGPIPE))
+    while (sigtimedwait(&pipe, nullptr, &kNoTime) < 0 && errno == EINTR)
+      ;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  funlockfile(stdout);
+}
+
 /// Before exit(), while ROCr and HIP are whole: their destructors run before handlers that were registered when we were
 /// loaded. The application's own call may be under way at the same time, which glibc's does not survive.
 void beforeExit(int status) {
+  flushOutput();
   ToolHost::instance().finish({});
   if (onRuntimesThread)
     endNow(status);

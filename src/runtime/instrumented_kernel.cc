@@ -2,6 +2,7 @@
 
 #include "hsa/agent.h"
 #include "rewrite/emit.h"
+#include "runtime/code_listing.h"
 
 namespace luthier::runtime {
 
@@ -9,6 +10,14 @@ namespace {
 
 /// Every launch in flight has as much on the GPU, and on the host.
 constexpr uint64_t kMostPerLaunchBytes = 1ull << 30;
+
+/// Refused sites of a kernel that are listed one by one; all are counted.
+constexpr size_t kMostListed = 1000;
+
+std::string nameOf(const rewrite::Insertion &insertion, const Kernel &kernel) {
+  std::string name = insertion.address ? placeName(kernel, insertion.address) : "";
+  return name.empty() ? std::string(toString(insertion.position)) : name;
+}
 
 } // namespace
 
@@ -22,8 +31,12 @@ Result<void> InstrumentedKernel::build(ToolMemory &memory, SiteValues &siteValue
   account->sitesAsked = rewritten.sites.size();
   for (const rewrite::SiteAccount &site : rewritten.sites) {
     account->sitesPlaced += site.placed;
-    if (!site.placed)
-      ++account->rejected[site.reason];
+    if (site.placed)
+      continue;
+    ++account->rejected[site.reason];
+    const auto n = static_cast<size_t>(&site - rewritten.sites.data());
+    if (account->rejectedSites.size() < kMostListed && n < kernel->insertions.size())
+      account->rejectedSites.push_back({nameOf(kernel->insertions[n], Kernel(*kernel)), site.reason});
   }
   if (account->sitesAsked && account->sitesPlaced == 0) {
     std::string reasons;

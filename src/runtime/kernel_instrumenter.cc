@@ -2,6 +2,7 @@
 
 #include "hsa/agent.h"
 #include "hsa/interceptor.h"
+#include "runtime/code_listing.h"
 #include "support/demangle.h"
 
 #include <algorithm>
@@ -93,6 +94,8 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   };
   if (!options_.filter.wants(identity.name, identity.symbol))
     return skip(report::kLeftOut);
+  if (!options_.runtimeKernels && KernelFilter::isRuntimeKernel(identity.symbol))
+    return skip(report::kRuntimeKernel);
 
   const auto view = viewOf(object);
   if (!view)
@@ -105,10 +108,12 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   const std::string nothingAsked = askTools(*result);
   if (result->kernel->insertions.empty())
     return skip(nothingAsked);
+  details_.addCode(identity.number, [&] { return listCode(Kernel(*result->kernel)); });
   if (const auto built = result->build(memory_, siteValues_); !built) {
     if (account.sitesAsked == 0 || account.sitesPlaced) { // otherwise each site has its reason
       account.sitesAsked = result->kernel->insertions.size();
       account.sitesPlaced = 0;
+      account.rejectedSites.clear();
       account.rejected = {{built.error().message(), account.sitesAsked}};
     }
     return fail(built.error().message());

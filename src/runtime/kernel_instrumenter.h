@@ -8,6 +8,7 @@
 #include "runtime/kernel_filter.h"
 #include "runtime/kernel_identity.h"
 #include "runtime/loaded_tools.h"
+#include "runtime/run_details.h"
 
 #include <memory>
 #include <unordered_map>
@@ -17,13 +18,14 @@ namespace luthier::runtime {
 /// Everything under the lock of tools.
 class KernelInstrumenter {
 public:
-  KernelInstrumenter(LoadedTools &tools, RunAccount &account, KernelIdentities &identities, ToolMemory &memory,
-                     SiteValues &siteValues, HookModules &modules)
-      : tools_(tools), account_(account), identities_(identities), memory_(memory), siteValues_(siteValues),
-        modules_(modules) {}
+  KernelInstrumenter(LoadedTools &tools, RunAccount &account, RunDetails &details, KernelIdentities &identities,
+                     ToolMemory &memory, SiteValues &siteValues, HookModules &modules)
+      : tools_(tools), account_(account), details_(details), identities_(identities), memory_(memory),
+        siteValues_(siteValues), modules_(modules) {}
 
   struct Options {
     KernelFilter filter;
+    bool runtimeKernels = false; ///< HIP's own too
     rewrite::HookForm hookForm = rewrite::HookForm::Auto;
     bool strict = false; ///< a site that is refused is a failure
   };
@@ -48,6 +50,7 @@ private:
 
   LoadedTools &tools_;
   RunAccount &account_;
+  RunDetails &details_;
   KernelIdentities &identities_;
   ToolMemory &memory_;
   SiteValues &siteValues_;

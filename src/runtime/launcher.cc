@@ -82,10 +82,42 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     return;
   }
   const uint64_t numberOfKernel = ++kernel->identity->launches;
-  if (!kernel->isWatched()) {
-    ++kernel->account->seen;
+  if (kernel->isWatched()) {
+    if (!instrument(batch, entry, kernel, numberOfKernel))
+      observe(batch, entry, kernel, numberOfKernel);
     return;
   }
+  ++kernel->account->seen;
+  observe(batch, entry, kernel, numberOfKernel);
+}
+
+void Launcher::observe(const hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+                       const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel) {
+  if (!details_.wanted() || batch.released)
+    return;
+  const hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
+  report::LaunchRecord record = {
+      .kernel = kernel->identity->number,
+      .numberOfKernel = numberOfKernel,
+      .queue = batch.queue.id,
+      .gpu = kernel->identity->gpu,
+      .grid = {packet.grid_size_x, packet.grid_size_y, packet.grid_size_z},
+      .workgroup = {packet.workgroup_size_x, packet.workgroup_size_y, packet.workgroup_size_z}};
+  entry.completed = Observed{this, kernel, record, std::move(entry.completed)};
+}
+
+void Launcher::Observed::operator()(const hsa::KernelCompletion &completion) {
+  if (before)
+    before(completion);
+  record.begin = completion.begin;
+  record.end = completion.end;
+  launcher->details_.add(record);
+  launcher->account_.noteChange();
+}
+
+bool Launcher::instrument(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+                          const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel) {
+  hsa_kernel_dispatch_packet_t &packet = *entry.packet.kernelDispatch();
   const auto launch = describe(packet, batch.queue.id, kernel);
   launch->numberOfKernel = numberOfKernel;
   if (const auto other = chosen(kernel, packet.kernel_object, launch, batch); other && other != kernel) {
@@ -96,12 +128,12 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   KernelAccount &account = *launch->kernel->account;
   ++account.seen;
   if (!launch->kernel->isWatched())
-    return;
+    return false;
   const bool runsHooks = launch->kernel->variant && hasRoomFor(*launch) &&
                          hasLdsFor(*launch, packet.group_segment_size) &&
                          staysResident(*launch, packet.group_segment_size);
   if (!runsHooks && !launch->kernel->kernel->observed)
-    return;
+    return false;
   launch->number = ++launches_;
   if (runsHooks)
     launch->blocks = blocksOf(*launch->kernel->variant);
@@ -110,17 +142,18 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   launch->arguments = nullptr;
   if (batch.released) { // what tools say does not count any more
     ++released_;
-    return;
+    return false;
   }
   if (decision == Decision::Original)
-    return;
+    return false;
   const auto awaitCompletion = [&] {
     ++inFlight_;
     entry.completed = Completed{this, launch, std::move(entry.completed)};
   };
   if (decision == Decision::Observed || !runsHooks) {
     launch->blocks.clear();
-    return awaitCompletion();
+    awaitCompletion();
+    return true;
   }
   const LoadedVariant &variant = *launch->kernel->variant;
 
@@ -129,7 +162,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
     if (const auto made = makeSegment(*launch, packet.kernarg_address, batch.queue); !made) {
       const LoadedTools::Lock lock(tools_);
       account_.fail(fmt::format("a launch of {} runs unmodified: {}", account.name, made.error().message()));
-      return;
+      return false;
     }
     packet.kernarg_address = launch->kernarg.data();
     // What the host has put there must not be hidden by what a cache has kept of the memory's last use, and what the
@@ -145,6 +178,7 @@ void Launcher::onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entr
   packet.private_segment_size += variant.moreScratch;
   packet.group_segment_size += variant.moreLds;
   awaitCompletion();
+  return true;
 }
 
 void Launcher::Completed::operator()(const hsa::KernelCompletion &completion) const {
@@ -300,6 +334,20 @@ void Launcher::onCompleted(const std::shared_ptr<Launch::Impl> &launch, const hs
   const OnRuntimesThread here;
   launch->begin = completion.begin;
   launch->end = completion.end;
+  if (KernelAccount &account = *launch->kernel->account; launch->begin && launch->end >= launch->begin) {
+    ++account.timed;
+    account.timeSum += launch->end - launch->begin;
+  }
+  if (details_.wanted())
+    details_.add({.kernel = launch->kernel->identity->number,
+                  .numberOfKernel = launch->numberOfKernel,
+                  .queue = launch->queue,
+                  .gpu = launch->kernel->identity->gpu,
+                  .grid = {launch->grid.x, launch->grid.y, launch->grid.z},
+                  .workgroup = {launch->workgroup.x, launch->workgroup.y, launch->workgroup.z},
+                  .begin = launch->begin,
+                  .end = launch->end,
+                  .instrumented = true});
   for (Launch::Impl::Block &block : launch->blocks)
     if (const auto read = memory_.fromDevice(block.contents, block.memory); !read)
       log::error("results of a launch of {} are lost: {}", launch->kernel->account->name, read.error().message());

@@ -11,6 +11,7 @@
 #include "runtime/hook_calls.h"
 #include "runtime/kernel_instrumenter.h"
 #include "runtime/kernel_registry.h"
+#include "runtime/run_details.h"
 
 #include <atomic>
 #include <memory>
@@ -21,9 +22,9 @@ namespace luthier::runtime {
 class Launcher {
 public:
   Launcher(LoadedTools &tools, RunAccount &account, KernelInstrumenter &instrumenter, KernelRegistry &kernels,
-           ToolMemory &memory, HookCalls &calls)
+           ToolMemory &memory, HookCalls &calls, RunDetails &details)
       : tools_(tools), account_(account), instrumenter_(instrumenter), kernels_(kernels), memory_(memory),
-        calls_(calls) {}
+        calls_(calls), details_(details) {}
 
   struct Options {
     uint64_t firstIteration = 1, lastIteration = UINT64_MAX; ///< launches of each kernel that are instrumented
@@ -50,7 +51,22 @@ private:
     void operator()(const hsa::KernelCompletion &completion) const;
   };
 
+  /// The same for launches that run unmodified, where the report shows them.
+  struct Observed {
+    Launcher *launcher;
+    std::shared_ptr<InstrumentedKernel> kernel;
+    report::LaunchRecord record;
+    hsa::CompletionCallback before;
+    void operator()(const hsa::KernelCompletion &completion);
+  };
+
   void onDispatch(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry);
+  /// Has a launch that runs unmodified recorded.
+  void observe(const hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+               const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel);
+  /// Points the launch's packet at the instrumented kernel. False: it runs unmodified.
+  bool instrument(hsa::PacketBatch &batch, hsa::PacketBatch::Entry &entry,
+                  const std::shared_ptr<InstrumentedKernel> &kernel, uint64_t numberOfKernel);
   /// Null when tools cannot be asked: at the very end, or because the batch is released.
   std::shared_ptr<InstrumentedKernel> kernelOf(uint64_t kernelObject, const hsa::PacketBatch &batch);
   /// The kernel in the variant that the tools choose for a launch of it. Null when tools cannot be asked.
@@ -77,6 +93,7 @@ private:
   KernelRegistry &kernels_;
   ToolMemory &memory_;
   HookCalls &calls_;
+  RunDetails &details_;
   Options options_;
   std::atomic<uint64_t> launches_ = 0, inFlight_ = 0, released_ = 0, late_ = 0;
 };

@@ -1,4 +1,5 @@
-// Writes the report: snapshots while the application runs, and the last word at its end.
+// Writes the report, in all formats that the user wants: snapshots while the application runs, and the last word at its
+// end.
 //
 // Knows no HSA and no tools.
 #pragma once
@@ -15,17 +16,16 @@
 
 namespace luthier::runtime {
 
-struct Results {
-  std::vector<report::Table> tables;
-  report::Account account;
-};
+using report::Results;
 
 /// Thread-safe: one file is written at a time.
 class ReportWriter {
 public:
-  /// `file` empty: stderr, which gets no snapshots.
-  void configure(OutputFormat format, std::string file);
-  bool writesSnapshots() const { return !file_.empty(); }
+  /// What goes to stderr gets no snapshots. `makeFolders`: those of the files, where they are missing.
+  void configure(std::vector<Output> outputs, bool makeFolders = false);
+  bool writesSnapshots() const;
+  /// Whether any format shows launches and code.
+  bool wantsDetails() const;
 
   /// Results so far. Does nothing once the final report has been written.
   Result<void> snapshot(const Results &results);
@@ -38,11 +38,13 @@ public:
   bool finish(const Results &results);
 
 private:
-  std::string format(const Results &results) const;
-  Result<void> write(const std::string &text) const;
+  /// To its file; a failure says which.
+  Result<void> write(const Output &output, const Results &results) const;
+  /// Everything that has a file; the first failure.
+  Result<void> writeFiles(const Results &results) const;
 
-  OutputFormat format_ = OutputFormat::Text;
-  std::string file_;
+  std::vector<Output> outputs_;
+  bool makeFolders_ = false;
   std::mutex mutex_;                                         ///< guards what follows and the file
   bool finished_ = false;                                    ///< a late snapshot must not replace the final report
   std::vector<std::unique_ptr<const std::string>> prepared_; ///< all of them: a handler may be reading one

@@ -22,6 +22,8 @@ void RunAccount::logAndRecord(log::Level level, const std::string &message) {
   {
     std::lock_guard lock(mutex_);
     messages_.push_back(message);
+    if (log::enabled(level))
+      shown_.insert(message);
   }
   changed_ = true;
   if (log::enabled(level))
@@ -42,6 +44,7 @@ report::Account RunAccount::now() const {
   account.recordsLost = lost_;
   account.seconds = seconds_;
   account.messages = messages_;
+  account.shown = shown_;
   return account;
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,12 +19,15 @@ namespace luthier::runtime {
 
 /// Launches are counted without the lock of tools; everything else is written under it.
 struct KernelAccount : report::KernelAccount {
-  std::atomic<uint64_t> seen = 0, run = 0; ///< launches of the kernel, and of its rewritten form
+  std::atomic<uint64_t> seen = 0, run = 0;      ///< launches of the kernel, and of its rewritten form
+  std::atomic<uint64_t> timed = 0, timeSum = 0; ///< launches of its rewritten form with times, and their nanoseconds
 
   report::KernelAccount now() const {
     report::KernelAccount account = *this;
     account.launches = seen;
     account.launchesInstrumented = run;
+    account.launchesTimed = timed;
+    account.nanoseconds = timeSum;
     return account;
   }
 };
@@ -60,6 +64,7 @@ private:
   std::vector<std::shared_ptr<KernelAccount>> kernels_;
   std::map<std::string, std::shared_ptr<KernelAccount>> byKey_;
   std::vector<std::string> messages_;
+  std::set<std::string> shown_; ///< of these, on stderr
   double seconds_ = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/tool_host.h"
 
+#include "hsa/signal.h"
 #include "support/log.h"
 
 #include <fmt/format.h>
@@ -47,8 +48,13 @@ bool ToolHost::start() {
   }
   if (settings_.strict)
     account_.endOnFailure([this] { endProcess(); });
-  writer_.configure(settings_.format, settings_.output);
-  instrumenter_.configure({.filter = std::move(filter), .hookForm = settings_.hookForm, .strict = settings_.strict});
+  writer_.configure(settings_.outputs(), !settings_.outputBase.empty());
+  if (writer_.wantsDetails())
+    details_.collect();
+  instrumenter_.configure({.filter = std::move(filter),
+                           .runtimeKernels = settings_.runtimeKernels,
+                           .hookForm = settings_.hookForm,
+                           .strict = settings_.strict});
   launcher_.configure({.firstIteration = settings_.firstIteration, .lastIteration = settings_.lastIteration});
   calls_.configure({.packets = settings_.hostcallPackets,
                     .output = settings_.hookOutput,
@@ -75,6 +81,8 @@ void ToolHost::listen(hsa::Interceptor &interceptor) {
   interceptor.heldWorks().onFirstRelease([this] { onWaitInTool(); });
   if (tools_.anyUsesGpuRuntime())
     interceptor.heldWorks().noteBlockingCallbacks(true);
+  if (details_.wanted())
+    interceptor.events().copied.subscribe([this](const hsa::CopyRecord &copy) { onCopied(copy); }).keep();
   interceptor.events().codeLoaded.subscribe([this](const hsa::SharedCode &code) { onCodeLoaded(code); }).keep();
   // Other code may be loaded at the same address next; and what was not known may be known now.
   interceptor.events()
@@ -125,6 +133,15 @@ void ToolHost::onPackets(hsa::PacketBatch &batch) {
   launcher_.onPackets(batch);
 }
 
+void ToolHost::onCopied(const hsa::CopyRecord &copy) {
+  constexpr uint64_t kBillion = 1'000'000'000;
+  const auto now = hsa::timestamp(), frequency = hsa::timestampFrequency();
+  const uint64_t time = now && frequency && *frequency
+                            ? static_cast<uint64_t>(static_cast<__uint128_t>(*now) * kBillion / *frequency)
+                            : 0;
+  details_.add(report::CopyRecord{std::string(hsa::apiName(copy.call)), copy.bytes, time});
+}
+
 void ToolHost::forget(hsa_executable_t executable) {
   kernels_.forget(executable.handle);
   if (!executable.handle) // rarely anything
@@ -155,7 +172,7 @@ void ToolHost::onWaitInTool() {
 }
 
 Results ToolHost::results() const {
-  Results results{.tables = {}, .account = account_.now()};
+  Results results{.tables = {}, .account = account_.now(), .details = details_.now()};
   for (const auto &tool : tools_.all())
     results.tables.push_back(tool->table);
   return results;
@@ -232,6 +249,9 @@ void ToolHost::finish(Ending ending) {
   }
   if (const uint64_t left = launcher_.inFlight())
     last.account.messages.push_back(fmt::format("{} launches had not completed at the end", left));
+  if (last.details.launchesDropped)
+    last.account.messages.push_back(fmt::format("{} launches are counted but not listed: the report lists the first {}",
+                                                last.details.launchesDropped, RunDetails::kMostLaunches));
   if (!writer_.finish(last))
     incomplete_ = true;
   tools_.close();

@@ -16,6 +16,7 @@
 #include "runtime/loaded_tools.h"
 #include "runtime/report_writer.h"
 #include "runtime/run_account.h"
+#include "runtime/run_details.h"
 #include "runtime/site_values.h"
 #include "runtime/tool_memory.h"
 #include "runtime/tool_settings.h"
@@ -68,6 +69,7 @@ private:
 
   void onCodeLoaded(const hsa::SharedCode &code);
   void onPackets(hsa::PacketBatch &batch);
+  void onCopied(const hsa::CopyRecord &copy);
   /// Tells the tools of code that they have not been told of. Under their lock.
   void tellLoaded();
   /// A tool waits for the GPU in a function that something waits for; told once, on the thread that waits.
@@ -82,6 +84,7 @@ private:
   ToolSettings settings_;
   pid_t process_ = 0; ///< that the tools were loaded in
   RunAccount account_;
+  RunDetails details_;
   LoadedTools tools_{account_};
   ToolMemory memory_;
   HookCalls calls_{memory_};
@@ -89,8 +92,8 @@ private:
   SiteValues siteValues_{memory_};
   KernelRegistry kernels_;
   KernelIdentities identities_;
-  KernelInstrumenter instrumenter_{tools_, account_, identities_, memory_, siteValues_, modules_};
-  Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_};
+  KernelInstrumenter instrumenter_{tools_, account_, details_, identities_, memory_, siteValues_, modules_};
+  Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_, details_};
   ReportWriter writer_;
   std::mutex laterMutex_; ///< guards what follows: what is done when the lock of tools is to be had
   std::vector<hsa::SharedCode> loaded_;

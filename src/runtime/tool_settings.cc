@@ -8,6 +8,7 @@
 #include "support/suggest.h"
 #include "support/variables.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 #include <tuple>
@@ -23,6 +24,7 @@ namespace {
 constexpr const char *kTools = "LUTHIER_TOOLS";
 constexpr const char *kOptions = "LUTHIER_TOOL_OPTIONS";
 constexpr const char *kOutput = "LUTHIER_TOOL_OUTPUT";
+constexpr const char *kOutputBase = "LUTHIER_TOOL_OUTPUT_BASE";
 constexpr const char *kFormat = "LUTHIER_TOOL_FORMAT";
 constexpr const char *kInclude = "LUTHIER_KERNEL_INCLUDE";
 constexpr const char *kExclude = "LUTHIER_KERNEL_EXCLUDE";
@@ -30,8 +32,7 @@ constexpr const char *kIterations = "LUTHIER_KERNEL_ITERATIONS";
 constexpr const char *kHookOutput = "LUTHIER_HOOK_OUTPUT";
 constexpr const char *kPackets = "LUTHIER_HOSTCALL_PACKETS";
 constexpr const char *kStrict = "LUTHIER_STRICT";
-
-[[clang::no_destroy]] const std::vector<std::string_view> formatNames = {"text", "csv", "json"}; // as in OutputFormat
+constexpr const char *kRuntimeKernels = "LUTHIER_RUNTIME_KERNELS";
 
 /// Parts of a list; empty ones are none.
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -81,6 +82,30 @@ Result<void> checkToolOptions(const std::string &tool, const std::vector<ToolOpt
     LUTHIER_TRY(found->second->type.check("--" + key, value));
   }
   return {};
+}
+
+Result<std::vector<Format>> parseFormats(std::string_view text, std::string_view what) {
+  std::vector<Format> formats;
+  for (const std::string &name : LUTHIER_TRY(env::splitList(text, what))) {
+    const auto known = std::ranges::find(report::kFormats, name, &report::FormatInfo::name);
+    if (known == report::kFormats.end()) {
+      std::vector<std::string_view> names;
+      for (const report::FormatInfo &info : report::kFormats)
+        names.push_back(info.name);
+      return makeError("{}: '{}' is not a format of reports; expected some of: {}", what, name, fmt::join(names, ", "));
+    }
+    const auto format = static_cast<Format>(known - report::kFormats.begin());
+    if (std::ranges::find(formats, format) == formats.end())
+      formats.push_back(format);
+  }
+  return formats;
+}
+
+std::vector<Output> ToolSettings::outputs() const {
+  std::vector<Output> all;
+  for (const Format format : formats)
+    all.push_back({format, outputBase.empty() ? output : outputBase + std::string(report::infoOf(format).extension)});
+  return all;
 }
 
 Result<TraceParts> parseTraceParts(std::string_view text, std::string_view what) {
@@ -154,7 +179,15 @@ Result<void> ToolSettings::validate() const {
       return makeError("{} is an option of a tool that is not loaded ({})", key,
                        names.empty() ? "none is" : fmt::format("loaded: {}", fmt::join(names, ", ")));
   }
-  for (const std::string &file : {output, hookOutput}) {
+  if (formats.empty())
+    return makeError("there is no format for the report");
+  if (!output.empty() && !outputBase.empty())
+    return makeError("the report cannot go to both '{}' and '{}'", output, outputBase);
+  if (outputBase.empty() && formats.size() > 1)
+    return makeError("several formats need a name for their files: -o NAME, -d DIR or both");
+  if (output.empty() && outputBase.empty() && !report::infoOf(formats.front()).forTerminals)
+    return makeError("a report as {} needs a file: -o NAME, -d DIR or both", report::infoOf(formats.front()).name);
+  for (const std::string &file : {output, outputBase, hookOutput}) {
     if (!file.empty() && !file.starts_with('/'))
       return makeError("'{}' cannot be written to: expected an absolute path", file);
     LUTHIER_TRY(expandKeys(file));
@@ -175,13 +208,16 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
       return makeError("{}: '{}' has no value; expected NAME.option=value", kOptions, line);
     settings.options[line.substr(0, equals)] = line.substr(equals + 1);
   }
-  for (const auto &[variable, file] : {std::pair(kOutput, &settings.output), {kHookOutput, &settings.hookOutput}}) {
+  for (const auto &[variable, file] : {std::pair(kOutput, &settings.output),
+                                       {kOutputBase, &settings.outputBase},
+                                       {kHookOutput, &settings.hookOutput}}) {
     auto expanded = expandKeys(env::text(variable).value_or(""));
     if (!expanded)
       return expanded.error().withContext(variable);
     *file = *std::move(expanded);
   }
-  settings.format = static_cast<OutputFormat>(LUTHIER_TRY(env::choice(kFormat, formatNames, 0)));
+  if (const auto text = env::text(kFormat))
+    settings.formats = LUTHIER_TRY(parseFormats(*text, kFormat));
   settings.kernelInclude = env::text(kInclude).value_or("");
   settings.kernelExclude = env::text(kExclude).value_or("");
   LUTHIER_TRY(checkRegex(settings.kernelInclude, kInclude));
@@ -195,6 +231,7 @@ Result<ToolSettings> ToolSettings::fromEnvironment() {
   settings.hostcallPackets = static_cast<uint32_t>(LUTHIER_TRY(env::number(kPackets, 0, 0, UINT32_MAX)));
   settings.hookForm = static_cast<rewrite::HookForm>(LUTHIER_TRY(env::choice(env::kHookForm, 0)));
   settings.strict = LUTHIER_TRY(env::flag(kStrict, false));
+  settings.runtimeKernels = LUTHIER_TRY(env::flag(kRuntimeKernels, false));
   // What is left belongs to tools, their options and the output.
   if (auto valid = settings.validate(); !valid)
     return valid.error().withContext(fmt::format("{}, {}, {}", kTools, kOptions, kOutput));
@@ -205,6 +242,9 @@ std::map<std::string, std::string> ToolSettings::toEnvironment() const {
   std::string lines;
   for (const auto &[key, value] : options)
     lines += fmt::format("{}={}\n", key, value);
+  std::vector<std::string_view> names;
+  for (const Format format : formats)
+    names.push_back(report::infoOf(format).name);
   std::string iterations;
   if (firstIteration != 1 || lastIteration != UINT64_MAX)
     iterations = lastIteration == UINT64_MAX ? fmt::format("{}-", firstIteration)
@@ -212,13 +252,15 @@ std::map<std::string, std::string> ToolSettings::toEnvironment() const {
   return {{kTools, fmt::format("{}", fmt::join(tools, ":"))},
           {kOptions, lines},
           {kOutput, output},
-          {kFormat, std::string(formatNames[static_cast<size_t>(format)])},
+          {kOutputBase, outputBase},
+          {kFormat, fmt::format("{}", fmt::join(names, ","))},
           {kInclude, kernelInclude},
           {kExclude, kernelExclude},
           {kIterations, iterations},
           {kHookOutput, hookOutput},
           {kPackets, hostcallPackets ? fmt::format("{}", hostcallPackets) : ""},
           {env::kHookForm.name, std::string(env::kHookForms[static_cast<size_t>(hookForm)])},
+          {kRuntimeKernels, runtimeKernels ? "1" : ""},
           {kStrict, strict ? "1" : ""}};
 }
 

@@ -2,6 +2,7 @@
 // environment.
 #pragma once
 
+#include "report/format.h"
 #include "rewrite/hook_form.h"
 #include "support/result.h"
 #include "support/value_type.h"
@@ -15,7 +16,14 @@
 
 namespace luthier::runtime {
 
-enum class OutputFormat : uint8_t { Text, Csv, Json };
+using report::Format;
+
+/// A report: in this format, to this file; empty: stderr.
+struct Output {
+  Format format = Format::Text;
+  std::string file;
+  bool operator==(const Output &) const = default;
+};
 
 struct ToolSettings {
   std::vector<std::string> tools; ///< LUTHIER_TOOLS: paths of shared libraries, absolute, separated by ':'
@@ -25,9 +33,13 @@ struct ToolSettings {
   /// LUTHIER_TOOL_OUTPUT: a file, absolute; empty: stderr. The variable may hold the keys of support/expand_keys.h,
   /// which each process replaces for itself: fromEnvironment gives the name of this process's file.
   std::string output;
-  OutputFormat format = OutputFormat::Text; ///< LUTHIER_TOOL_FORMAT: text, csv, json
-  std::string kernelInclude, kernelExclude; ///< LUTHIER_KERNEL_INCLUDE, LUTHIER_KERNEL_EXCLUDE: extended regexes
-  uint64_t firstIteration = 1;              ///< LUTHIER_KERNEL_ITERATIONS: "A-B", launches of each kernel, from 1
+  /// LUTHIER_TOOL_OUTPUT_BASE, in place of LUTHIER_TOOL_OUTPUT: the same without the extension, which each format adds.
+  /// Folders that are missing are made.
+  std::string outputBase;
+  std::vector<Format> formats = {Format::Text}; ///< LUTHIER_TOOL_FORMAT: names, separated by commas
+  std::string kernelInclude, kernelExclude;     ///< LUTHIER_KERNEL_INCLUDE, LUTHIER_KERNEL_EXCLUDE: extended regexes
+  bool runtimeKernels = false;                  ///< LUTHIER_RUNTIME_KERNELS: kernels of HIP's own are instrumented too
+  uint64_t firstIteration = 1;                  ///< LUTHIER_KERNEL_ITERATIONS: "A-B", launches of each kernel, from 1
   uint64_t lastIteration = UINT64_MAX;
   std::string hookOutput;       ///< LUTHIER_HOOK_OUTPUT: a file for what hooks print, as `output`; empty: stdout
   uint32_t hostcallPackets = 0; ///< LUTHIER_HOSTCALL_PACKETS: per queue, for hooks that call the host; 0: as needed
@@ -42,7 +54,13 @@ struct ToolSettings {
   /// Whether it can be said in the environment and makes sense: tools have absolute paths and names of their own,
   /// options belong to them, regexes compile, iterations are a range.
   Result<void> validate() const;
+
+  /// The reports that are wanted: one for each format.
+  std::vector<Output> outputs() const;
 };
+
+/// "text,html": formats of reports, each once.
+Result<std::vector<Format>> parseFormats(std::string_view text, std::string_view what);
 
 /// An option that a tool has declared.
 struct ToolOption {

@@ -1,6 +1,7 @@
 #include "support/expand_keys.h"
 
 #include "support/env.h"
+#include "support/rank.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -40,10 +41,12 @@ Result<std::string> expandKeys(std::string_view text) {
       if (gethostname(name, sizeof name - 1) != 0)
         return makeErrorCode(errno, "the name of this host: {}", std::strerror(errno));
       result += name;
-    } else if (key.starts_with("env{") && key.ends_with('}') && isName(key.substr(4, key.size() - 5)))
+    } else if (key == "rank")
+      result += processRank().value_or("0");
+    else if (key.starts_with("env{") && key.ends_with('}') && isName(key.substr(4, key.size() - 5)))
       result += env::text(std::string(key.substr(4, key.size() - 5)).c_str()).value_or("");
     else
-      return makeError("%{}% is not a key for names of files; known: %pid%, %hostname%, %env{{NAME}}%", key);
+      return makeError("%{}% is not a key for names of files; known: %pid%, %hostname%, %rank%, %env{{NAME}}%", key);
     text.remove_prefix(end + 1);
   }
   return result;

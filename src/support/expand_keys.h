@@ -8,8 +8,8 @@
 
 namespace luthier {
 
-/// Replaces %pid%, %hostname% and %env{NAME}% (nothing, if it is not set) in the name of a file. Other names between
-/// percent signs are an error.
+/// Replaces %pid%, %hostname%, %rank% (0 outside of MPI) and %env{NAME}% (nothing, if it is not set) in the name of a
+/// file. Other names between percent signs are an error.
 Result<std::string> expandKeys(std::string_view text);
 
 } // namespace luthier

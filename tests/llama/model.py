@@ -112,7 +112,7 @@ def main():
             shutil.rmtree(cache, ignore_errors=True)
             for state in ("empty", "warm"):
                 report = f"{folder}/{tool}.json"
-                output, errors, seconds = timed([*luthier, "--tool", tool, "-f", "json", "-o", report, "--", *command], {"LUTHIER_CACHE": cache})
+                output, errors, seconds = timed([*luthier, "--tool", tool, "--runtime-kernels", "-f", "json", "-o", report, "--", *command], {"LUTHIER_CACHE": cache})
                 with open(report, encoding="utf-8") as file:
                     found = json.load(file)
                 account = found["account"]

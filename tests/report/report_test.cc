@@ -43,6 +43,8 @@ Account account() {
   done.seconds = 0.0125;
   done.launches = 5;
   done.launchesInstrumented = 4;
+  done.launchesTimed = 4;
+  done.nanoseconds = 1'500'000;
   KernelAccount left;
   left.name = "other()";
   left.skipped = "its code cannot be decoded";
@@ -99,23 +101,24 @@ TEST(Text, CellsStayOnTheirLine) {
 }
 
 TEST(Text, Account) {
-  EXPECT_EQ(toText({}, account()),
-            "kernels: 2 seen, 1 instrumented, 1 skipped\n"
-            "  1 x its code cannot be decoded\n"
-            "sites: 15 asked, 9 placed, 6 rejected\n"
-            "  2 x inside a clause\n"
-            "  3 x kernel skipped: its code cannot be decoded\n"
-            "  1 x no reason given\n"
-            "launches: 4 instrumented, 3 not\n"
-            "records lost: 17\n"
-            "time spent instrumenting: 0.250 s\n"
-            "note: no profile of gfx1030\n"
-            "\n"
-            "kernel         launches    sites     SGPRs  VGPRs  scratch bytes  waves/SIMD  code bytes    ms\n"
-            "saxpy(float*)    4 of 5  9 of 12  16 -> 24      8        0 -> 64           8  400 -> 900  12.5\n"
-            "\n"
-            "kernel   launches  not instrumented because\n"
-            "other()         2  its code cannot be decoded\n");
+  EXPECT_EQ(
+      toText({}, account()),
+      "kernels: 2 seen, 1 instrumented, 1 skipped\n"
+      "  1 x its code cannot be decoded\n"
+      "sites: 15 asked, 9 placed, 6 rejected\n"
+      "  2 x inside a clause\n"
+      "  3 x kernel skipped: its code cannot be decoded\n"
+      "  1 x no reason given\n"
+      "launches: 4 instrumented, 3 not\n"
+      "records lost: 17\n"
+      "time spent instrumenting: 0.250 s\n"
+      "note: no profile of gfx1030\n"
+      "\n"
+      "kernel         launches  GPU ms    sites     SGPRs  VGPRs  scratch bytes  waves/SIMD  code bytes  rewrite ms\n"
+      "saxpy(float*)    4 of 5   1.500  9 of 12  16 -> 24      8        0 -> 64           8  400 -> 900        12.5\n"
+      "\n"
+      "kernel   launches  not instrumented because\n"
+      "other()         2  its code cannot be decoded\n");
 }
 
 // There may be hundreds of them, and the user knows.

@@ -41,7 +41,7 @@ protected:
 };
 
 TEST_F(ReportWriterTest, TheFinalReportReplacesSnapshotsAndStays) {
-  writer_.configure(OutputFormat::Json, file());
+  writer_.configure({{Format::Json, file()}});
   EXPECT_TRUE(writer_.snapshot(results("11")));
   EXPECT_THAT(contents(), HasSubstr("\"count\": 11"));
   EXPECT_TRUE(writer_.finish(results("12")));
@@ -51,7 +51,7 @@ TEST_F(ReportWriterTest, TheFinalReportReplacesSnapshotsAndStays) {
 }
 
 TEST_F(ReportWriterTest, WithoutAFileThereAreNoSnapshots) {
-  writer_.configure(OutputFormat::Text, "");
+  writer_.configure({{Format::Text, ""}});
   EXPECT_FALSE(writer_.writesSnapshots());
   testing::internal::CaptureStderr();
   EXPECT_TRUE(writer_.snapshot(results("11")));
@@ -63,7 +63,7 @@ TEST_F(ReportWriterTest, WithoutAFileThereAreNoSnapshots) {
 
 // CSV has no place for the account.
 TEST_F(ReportWriterTest, TheAccountOfCsvIsOnStderr) {
-  writer_.configure(OutputFormat::Csv, file());
+  writer_.configure({{Format::Csv, file()}});
   testing::internal::CaptureStderr();
   EXPECT_TRUE(writer_.finish(results("12")));
   EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("note: a message"));
@@ -71,7 +71,7 @@ TEST_F(ReportWriterTest, TheAccountOfCsvIsOnStderr) {
 }
 
 TEST_F(ReportWriterTest, AReportThatCannotBeWrittenIsOnStderr) {
-  writer_.configure(OutputFormat::Text, folder_ / "missing" / "report");
+  writer_.configure({{Format::Text, folder_ / "missing" / "report"}});
   const auto snapshot = writer_.snapshot(results("11"));
   ASSERT_FALSE(snapshot);
   EXPECT_THAT(snapshot.error().message(), StartsWith("the report cannot be written: cannot write "));
@@ -83,19 +83,58 @@ TEST_F(ReportWriterTest, AReportThatCannotBeWrittenIsOnStderr) {
 }
 
 TEST_F(ReportWriterTest, WhatIsPreparedIsInTheFileOrFallsBack) {
-  writer_.configure(OutputFormat::Csv, file());
+  writer_.configure({{Format::Csv, file()}});
   writer_.prepare(results("11"));
   EXPECT_EQ(contents(), "kernel,count\nfill,11\n");
   EXPECT_EQ(writer_.fallback(), "");
 
   ReportWriter toStderr;
-  toStderr.configure(OutputFormat::Csv, "");
+  toStderr.configure({{Format::Csv, ""}});
   toStderr.prepare(results("11"));
   EXPECT_EQ(toStderr.fallback(), "kernel,count\nfill,11\n");
   testing::internal::CaptureStderr();
   toStderr.finish(results("12"));
   testing::internal::GetCapturedStderr();
   EXPECT_EQ(toStderr.fallback(), "") << "the report is written";
+}
+
+TEST_F(ReportWriterTest, SeveralFormatsAtOnceInAFolderThatIsMade) {
+  const auto folder = folder_ / "a" / "b";
+  writer_.configure(
+      {{Format::Json, folder / "r.json"}, {Format::Csv, folder / "r.csv"}, {Format::Html, folder / "r.html"}}, true);
+  EXPECT_TRUE(writer_.wantsDetails());
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(writer_.finish(results("12")));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "") << "JSON has the account";
+  EXPECT_THAT(*readFile(folder / "r.json"), HasSubstr("\"count\": 12"));
+  EXPECT_EQ(*readFile(folder / "r.csv"), "kernel,count\nfill,12\n");
+  EXPECT_THAT(*readFile(folder / "r.html"), HasSubstr("<!doctype html>"));
+}
+
+TEST_F(ReportWriterTest, OneFileThatFailsDoesNotTakeTheOthersAlong) {
+  writer_.configure({{Format::Json, folder_ / "missing" / "r"}, {Format::Csv, file()}});
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(writer_.finish(results("12")));
+  EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("it follows here"));
+  EXPECT_EQ(contents(), "kernel,count\nfill,12\n");
+}
+
+// On a terminal they would be there twice.
+TEST_F(ReportWriterTest, MessagesThatStderrHasAreNotRepeatedThere) {
+  Results once = results("12");
+  once.account.messages = {"seen", "not seen"};
+  once.account.shown = {"seen"};
+  writer_.configure({{Format::Text, ""}});
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(writer_.finish(once));
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(text, Not(HasSubstr("note: seen")));
+  EXPECT_THAT(text, HasSubstr("note: not seen"));
+
+  ReportWriter toFile;
+  toFile.configure({{Format::Text, file()}});
+  EXPECT_TRUE(toFile.finish(once));
+  EXPECT_THAT(contents(), HasSubstr("note: seen\n"));
 }
 
 } // namespace

@@ -37,6 +37,16 @@ TEST(RunAccount, TellsWhetherThereIsSomethingNew) {
   EXPECT_TRUE(account.takeChange());
 }
 
+TEST(RunAccount, KnowsWhatTheUserHasSeen) {
+  RunAccount account;
+  testing::internal::CaptureStderr();
+  account.logAndRecord(log::Level::error, "loud");
+  account.logAndRecord(log::Level::debug, "quiet");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "luthier: error: loud\n");
+  EXPECT_THAT(account.now().messages, ElementsAre("loud", "quiet"));
+  EXPECT_THAT(account.now().shown, ElementsAre("loud"));
+}
+
 TEST(RunAccount, AFailureIsRecordedBeforeItEndsTheRun) {
   RunAccount account;
   account.fail("first");

@@ -249,6 +249,7 @@ TEST_P(Impossible, SiteIsRefusedWithAReason) {
     EXPECT_TRUE(account["instrumented"].get<bool>());
     EXPECT_EQ(account["sites_asked"].get<int>(), account["sites_placed"].get<int>() + 1);
     EXPECT_THAT(account["sites_rejected"], SizeIs(1)) << account;
+    EXPECT_THAT(account["rejected_sites"], SizeIs(1)) << account;
   }
   const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
@@ -268,6 +269,9 @@ TEST(Survival, AllSitesAreRefused) {
     EXPECT_THAT(account.value("skipped", ""), testing::StartsWith("all 1 sites rejected: 1 x "));
     EXPECT_EQ(account["launches_instrumented"], 0);
     EXPECT_THAT(account["sites_rejected"], SizeIs(1)) << account;
+    // Where it is, as tools name places.
+    EXPECT_THAT(account["rejected_sites"][0]["place"].get<std::string>(),
+                testing::ContainsRegex(std::string(kernel) + "[(]unsigned int[*][)] [+][0-9]+: [sv]_"));
   }
   EXPECT_THAT(asked.errors, HasSubstr("runs unmodified: all 1 sites rejected: 1 x "));
   const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));

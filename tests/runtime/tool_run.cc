@@ -72,7 +72,8 @@ ToolRun run(const Settings &settings, std::vector<std::string> command) {
     for (const std::string &word :
          {std::string("env"), "HSA_TOOLS_LIB=" LUTHIER_LIBRARY + std::string(), "LUTHIER_TOOLS=" + tools,
           "LUTHIER_TOOL_OPTIONS=" + settings.options, "LUTHIER_TOOL_OUTPUT=" + report,
-          "LUTHIER_TOOL_FORMAT=" + settings.format, std::string("LUTHIER_STRICT=") + (settings.strict ? "1" : "")})
+          "LUTHIER_TOOL_FORMAT=" + settings.format, std::string("LUTHIER_RUNTIME_KERNELS=1"),
+          std::string("LUTHIER_STRICT=") + (settings.strict ? "1" : "")})
       words.push_back(word);
   }
   words.insert(words.end(), command.begin(), command.end());

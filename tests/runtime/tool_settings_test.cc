@@ -33,7 +33,7 @@ TEST_F(Settings, NothingSet) {
   EXPECT_TRUE(settings->tools.empty());
   EXPECT_TRUE(settings->options.empty());
   EXPECT_EQ(settings->output, "");
-  EXPECT_EQ(settings->format, OutputFormat::Text);
+  EXPECT_EQ(settings->formats, std::vector{Format::Text});
   EXPECT_EQ(settings->firstIteration, 1u);
   EXPECT_EQ(settings->lastIteration, UINT64_MAX);
   EXPECT_FALSE(settings->strict);
@@ -44,7 +44,7 @@ TEST_F(Settings, ThereAndBack) {
   said.tools = {"/opt/a b/libone.so", "/opt/two.so"};
   said.options = {{"one.per", "block"}, {"one.empty", ""}, {"two.text", "a=b c.d \"e\""}};
   said.output = "/tmp/results 1.json";
-  said.format = OutputFormat::Json;
+  said.formats = {Format::Json};
   said.kernelInclude = "^(a|b)";
   said.kernelExclude = "c$";
   said.firstIteration = 2;
@@ -61,7 +61,7 @@ TEST_F(Settings, ThereAndBack) {
   EXPECT_EQ(heard->tools, said.tools);
   EXPECT_EQ(heard->options, said.options);
   EXPECT_EQ(heard->output, said.output);
-  EXPECT_EQ(heard->format, said.format);
+  EXPECT_EQ(heard->formats, said.formats);
   EXPECT_EQ(heard->kernelInclude, said.kernelInclude);
   EXPECT_EQ(heard->kernelExclude, said.kernelExclude);
   EXPECT_EQ(heard->firstIteration, said.firstIteration);
@@ -77,6 +77,29 @@ TEST_F(Settings, ThereAndBack) {
   const auto none = ToolSettings::fromEnvironment();
   ASSERT_TRUE(none) << none.error().message();
   EXPECT_EQ(none->toEnvironment(), ToolSettings().toEnvironment());
+}
+
+TEST_F(Settings, EachFormatHasAFile) {
+  ToolSettings settings;
+  EXPECT_EQ(settings.outputs(), (std::vector<Output>{{Format::Text, ""}}));
+  settings.output = "/r/report";
+  settings.formats = {Format::Html};
+  EXPECT_EQ(settings.outputs(), (std::vector<Output>{{Format::Html, "/r/report"}})) << "one file is called what it is";
+  settings.output = "";
+  settings.outputBase = "/r/%rank%";
+  settings.formats = {Format::Text, Format::Db, Format::Pftrace};
+  EXPECT_EQ(settings.outputs(), (std::vector<Output>{{Format::Text, "/r/%rank%.txt"},
+                                                     {Format::Db, "/r/%rank%.db"},
+                                                     {Format::Pftrace, "/r/%rank%.pftrace"}}));
+  EXPECT_TRUE(settings.validate());
+  for (const auto &[name, value] : settings.toEnvironment())
+    setenv(name.c_str(), value.c_str(), 1);
+  const auto heard = ToolSettings::fromEnvironment();
+  ASSERT_TRUE(heard) << heard.error().message();
+  EXPECT_THAT(heard->outputBase, testing::Not(HasSubstr("%"))) << "a process replaces the keys for itself";
+  EXPECT_EQ(heard->formats, settings.formats);
+  settings.output = "/r/both";
+  EXPECT_FALSE(settings.validate());
 }
 
 TEST_F(Settings, AnOpenRange) {
@@ -99,8 +122,12 @@ TEST_F(Settings, ErrorsNameTheVariable) {
   EXPECT_THAT(
       errorWith("LUTHIER_TOOL_OUTPUT", "/tmp/%nonsense%"),
       AllOf(HasSubstr("LUTHIER_TOOL_OUTPUT"), HasSubstr("%nonsense% is not a key for names of files; known: %pid%")));
-  EXPECT_THAT(errorWith("LUTHIER_TOOL_FORMAT", "xml"),
-              HasSubstr("LUTHIER_TOOL_FORMAT is 'xml'; expected one of: text"));
+  EXPECT_THAT(
+      errorWith("LUTHIER_TOOL_FORMAT", "xml"),
+      HasSubstr("LUTHIER_TOOL_FORMAT: 'xml' is not a format of reports; expected some of: text, csv, json, html"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_FORMAT", "text,csv"), HasSubstr("several formats need a name"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_FORMAT", "html"), HasSubstr("a report as html needs a file"));
+  EXPECT_THAT(errorWith("LUTHIER_TOOL_OUTPUT_BASE", "relative"), HasSubstr("'relative' cannot be written to"));
   EXPECT_THAT(errorWith("LUTHIER_KERNEL_INCLUDE", "("),
               HasSubstr("LUTHIER_KERNEL_INCLUDE: '(' is not a valid regular"));
   EXPECT_THAT(errorWith("LUTHIER_KERNEL_EXCLUDE", "["),

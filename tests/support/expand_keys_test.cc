@@ -19,6 +19,26 @@ TEST(Keys, AreReplaced) {
   EXPECT_EQ(*expandKeys("rank%env{LUTHIER_TEST_KEY}%-%env{LUTHIER_TEST_NONE}%."), "rank7-.");
 }
 
+// The launcher's variable counts; SLURM's is inherited by what mpirun starts inside a job step.
+TEST(Keys, RankIsTheLaunchers) {
+  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    unsetenv(name);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r0");
+  setenv("SLURM_PROCID", "12", 1);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r12");
+  setenv("PMI_RANK", "", 1);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r12");
+  setenv("PMIX_RANK", "4", 1);
+  setenv("PMI_RANK", "5", 1);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r4");
+  setenv("OMPI_COMM_WORLD_RANK", "../3", 1);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r4") << "a rank is a number";
+  setenv("OMPI_COMM_WORLD_RANK", "3", 1);
+  EXPECT_EQ(*expandKeys("r%rank%"), "r3");
+  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"})
+    unsetenv(name);
+}
+
 TEST(Keys, OrdinaryPercentSigns) {
   for (const char *text : {"", "100%", "a%%b", "50% of 60%", "%", "%env{A"})
     EXPECT_EQ(*expandKeys(text), text);

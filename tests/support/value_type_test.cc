@@ -39,7 +39,7 @@ TEST(ValueType, ChecksEachKind) {
   EXPECT_EQ(errorOf({.kind = Kind::OutputFile}, "/r/%pid%"), "");
   EXPECT_EQ(errorOf({.kind = Kind::OutputFile}, ""), "--x is ''; expected the name of a file");
   EXPECT_EQ(errorOf({.kind = Kind::OutputFile}, "%no%"),
-            "--x: %no% is not a key for names of files; known: %pid%, %hostname%, %env{NAME}%");
+            "--x: %no% is not a key for names of files; known: %pid%, %hostname%, %rank%, %env{NAME}%");
 }
 
 TEST(ValueType, ThereAndBack) {

@@ -43,7 +43,7 @@ def run(build, app, tools=(), options=(), more=()):
         for tool in tools:
             arguments += ["--tool", tool]
         if tools:
-            arguments += ["-o", report, "-f", "json", *("--" + option for option in options)]
+            arguments += ["--runtime-kernels", "-o", report, "-f", "json", *("--" + option for option in options)]
         done = subprocess.run([f"{build}/bin/luthier", "run", *arguments, "--", *app], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)
         if done.returncode == SKIP:
