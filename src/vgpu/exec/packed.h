@@ -189,7 +189,7 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
       if (i->srcKind[k] == SrcKind::Vgpr)
         ++registers;
       else
-        shared |= isNanF32(uniformDword(w, *i, k, 0)) | isNanF32(uniformDword(w, *i, k, 1));
+        shared |= isNanF32(uniformDword(w, *i, k, 0)) || isNanF32(uniformDword(w, *i, k, 1));
     }
     for (unsigned k = 0; k < values; ++k)
       hideVectors(sources[k], 2 * kRow);

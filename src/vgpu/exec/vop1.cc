@@ -55,7 +55,7 @@ const Inst *v_readfirstlane_b32(Wave &w, const Inst *i) {
 }
 
 /// For translated code: with the lanes in a copy, as EXEC says which it is.
-bool attemptReadFirstLane(Wave &w, const Inst *i) {
+[[maybe_unused]] bool attemptReadFirstLane(Wave &w, const Inst *i) {
   if (i->srcKind[0] != SrcKind::Vgpr)
     return false;
   alignas(64) u32 lanes[N];

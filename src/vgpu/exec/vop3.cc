@@ -110,7 +110,7 @@ const Inst *v_readlane_b32(Wave &w, const Inst *i) {
 }
 
 /// For translated code.
-bool attemptReadLane(Wave &w, const Inst *i) {
+[[maybe_unused]] bool attemptReadLane(Wave &w, const Inst *i) {
   if (i->srcKind[0] != SrcKind::Vgpr)
     return false;
   alignas(64) u32 lanes[N];

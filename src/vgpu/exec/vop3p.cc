@@ -84,7 +84,7 @@ const Inst *v_pk_mov_b32(Wave &w, const Inst *i) {
 }
 
 /// The same without modifiers, for translated code.
-bool attemptPackedMove(Wave &w, const Inst *i) {
+[[maybe_unused]] bool attemptPackedMove(Wave &w, const Inst *i) {
   if (i->imm & kPackedModifies)
     return false;
   alignas(64) u32 active[N], result[2 * kRow];

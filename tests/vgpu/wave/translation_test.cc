@@ -319,9 +319,10 @@ TEST_F(Translation, LdsAccesses) {
     end += fmt::format("v_mul_lo_u32 v3, v3, 33\nv_add_u32 v3, v3, v{}\n", reg);
   end += "global_store_dword v2, v3, s[6:7]\ns_endpgm\n";
   lds_ = 2048;
-  for (const char *address : addresses)
-    for (const char *exec : {"", "s_mov_b32 exec_lo, 0x0ff0f00c\n", "s_mov_b64 exec, 0\n"})
-      both(engine.kernel(start + address + exec + accesses + end), 64 * 2, 64, 64 * 2, 2);
+  const char *execs[] = {"", "s_mov_b32 exec_lo, 0x0ff0f00c\n", "s_mov_b64 exec, 0\n"};
+  for (unsigned n = 0; n < std::size(addresses); ++n)
+    both(engine.kernel(start + addresses[n] + execs[n % 2] + accesses + end), 64 * 2, 64, 64 * 2, 2);
+  both(engine.kernel(start + addresses[4] + execs[2] + accesses + end), 64 * 2, 64, 64 * 2, 2);
 }
 
 TEST_F(Translation, LoopsOfLanes) {
