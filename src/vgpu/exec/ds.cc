@@ -226,6 +226,132 @@ template <Data D, unsigned Scale> const Inst *dsWrite2(Wave &w, const Inst *i) {
   return i->next();
 }
 
+// Translated: what is in range, for whichever lanes are active; all else is left to the handlers. Registers are only
+// accessed at constant places, see translate/emitter.cc.
+
+#ifdef __AVX512F__
+typedef int IntVector __attribute__((vector_size(64), may_alias));
+
+/// LDS addresses of the lanes; inactive ones have that of an active one. False when some are out of range.
+template <unsigned Bytes>
+[[gnu::always_inline]] inline bool attemptAddresses(const Wave &w, const Inst *i, u64 exec, u32 furthest,
+                                                    u32 *address) {
+  alignas(64) u32 active[N], first[N];
+  memcpy(address, w.v[i->src[0].reg], N * sizeof(u32));
+  expandMask(exec, active);
+  const u32 any = address[__builtin_ctzll(exec)];
+  for (unsigned n = 0; n < N; ++n)
+    first[n] = any;
+  putActive(first, address, active);
+  memcpy(address, first, sizeof first);
+  u32 highest = 0;
+  for (unsigned n = 0; n < N; ++n)
+    highest = address[n] > highest ? address[n] : highest;
+  return static_cast<u64>(highest) + furthest + Bytes <= w.ldsSize;
+}
+
+/// One element per offset.
+template <Data D, unsigned Count>
+[[gnu::always_inline]] inline bool attemptReads(Wave &w, const Inst *i, const u32 (&offset)[Count]) {
+  const u64 exec = activeLanes(w);
+  if (i->flags & kLds)
+    return false;
+  if (exec == 0)
+    return true;
+  constexpr unsigned kRegisters = registersOf(D);
+  alignas(64) u32 address[N], active[N], read[Count * kRegisters * kRow];
+  const u32 furthest = Count > 1 && offset[Count - 1] > offset[0] ? offset[Count - 1] : offset[0];
+  if (!attemptAddresses<bytesOf(D)>(w, i, exec, furthest, address))
+    return false;
+  constexpr PartVector kStep = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#pragma clang loop unroll(full)
+  for (unsigned part = 0; part < N; part += kPart) {
+    const PartVector at = *reinterpret_cast<const LaneVector *>(address + part);
+    const u32 first = at[0];
+    const bool uniform = !anyBits(at ^ first), consecutive = D == Data::B32 && !anyBits(at ^ (first + kStep * 4));
+#pragma clang loop unroll(full)
+    for (unsigned e = 0; e < Count; ++e)
+#pragma clang loop unroll(full)
+      for (unsigned c = 0; c < kRegisters; ++c) {
+        const u8 *from = w.lds + offset[e] + 4 * c;
+        PartVector value;
+        if (uniform)
+          value = PartVector{} + *reinterpret_cast<const Mem32 *>(from + first);
+        else if (consecutive)
+          value = *reinterpret_cast<const MemVector *>(from + first);
+        else
+          value = (PartVector)__builtin_ia32_gathersiv16si(IntVector{}, from, (IntVector)at, 0xffff, 1);
+        *reinterpret_cast<LaneVector *>(read + (e * kRegisters + c) * kRow + part) = value;
+      }
+  }
+  expandMask(exec, active);
+  for (unsigned r = 0; r < Count * kRegisters; ++r)
+    putActive(w.v[i->dst + r], read + r * kRow, active);
+  return true;
+}
+template <Data D> bool attemptRead(Wave &w, const Inst *i) {
+  return attemptReads<D, 1>(w, i, {static_cast<u32>(i->imm)});
+}
+template <Data D, unsigned Scale> bool attemptRead2(Wave &w, const Inst *i) {
+  return attemptReads<D, 2>(w, i, {offset0<D, Scale>(i), offset1<D, Scale>(i)});
+}
+
+/// Dwords anywhere, wider elements one behind the other: of lanes that write to the same place, the highest one wins,
+/// with all of its element.
+template <Data D> bool attemptWrite(Wave &w, const Inst *i) {
+  const u64 exec = activeLanes(w);
+  if (i->flags & kLds)
+    return false;
+  if (exec == 0)
+    return true;
+  const auto offset = static_cast<u32>(i->imm);
+  alignas(64) u32 address[N], data[registersOf(D) * kRow];
+  if (!attemptAddresses<bytesOf(D)>(w, i, exec, offset, address))
+    return false;
+  memcpy(data, w.v[i->src[1].reg], sizeof data);
+  PartVector different{};
+  for (unsigned n = 0; n < N; n += kPart)
+    different |= *reinterpret_cast<const LaneVector *>(address + n) ^
+                 (*reinterpret_cast<const LaneVector *>(kLaneIds + n) * bytesOf(D) + address[0]);
+  if (exec == kAllLanes && !anyBits(different)) {
+    storeBlock<D>(data, reinterpret_cast<u64>(w.lds) + address[0] + offset);
+    return true;
+  }
+  if constexpr (D == Data::B32) {
+#pragma clang loop unroll(full)
+    for (unsigned n = 0; n < N; n += kPart)
+      __builtin_ia32_scattersiv16si(w.lds + offset, static_cast<u16>(exec >> n),
+                                    *reinterpret_cast<const IntVector *>(address + n),
+                                    *reinterpret_cast<const IntVector *>(data + n), 1);
+    return true;
+  }
+  return false;
+}
+#else
+template <Data D> constexpr Attempt attemptRead = nullptr;
+template <Data D, unsigned Scale> constexpr Attempt attemptRead2 = nullptr;
+template <Data D> constexpr Attempt attemptWrite = nullptr;
+#endif
+
+template <Data D> constexpr Row read(std::string_view mnemonic) {
+  Row row = memory(mnemonic, dsRead<D>);
+  if constexpr (kBitcode)
+    row.attempt = attemptRead<D>;
+  return row;
+}
+template <Data D, unsigned Scale> constexpr Row read2(std::string_view mnemonic) {
+  Row row = memory(mnemonic, dsRead2<D, Scale>);
+  if constexpr (kBitcode)
+    row.attempt = attemptRead2<D, Scale>;
+  return row;
+}
+template <Data D> constexpr Row write(std::string_view mnemonic) {
+  Row row = memory(mnemonic, dsWrite<D>);
+  if constexpr (kBitcode)
+    row.attempt = attemptWrite<D>;
+  return row;
+}
+
 template <class T, unsigned Scale> const Inst *dsExchange2(Wave &w, const Inst *i) {
   constexpr Data D = sizeof(T) == 4 ? Data::B32 : Data::B64;
   if (i->flags & kLds)
@@ -514,10 +640,10 @@ const Inst *dsNop(Wave &, const Inst *i) { return i->next(); }
       memory("ds_" NAME "_rtn_" TYPE, dsAtomic<__VA_ARGS__, true>).documented(why::kMisprint)
 
 constexpr Row kRows[] = {
-    memory("ds_read_b32", dsRead<Data::B32>),
-    memory("ds_read_b64", dsRead<Data::B64>),
-    memory("ds_read_b96", dsRead<Data::B96>),
-    memory("ds_read_b128", dsRead<Data::B128>),
+    read<Data::B32>("ds_read_b32"),
+    read<Data::B64>("ds_read_b64"),
+    read<Data::B96>("ds_read_b96"),
+    read<Data::B128>("ds_read_b128"),
     memory("ds_read_u8", dsRead<Data::U8>),
     memory("ds_read_i8", dsRead<Data::I8>),
     memory("ds_read_u16", dsRead<Data::U16>),
@@ -528,18 +654,18 @@ constexpr Row kRows[] = {
     memory("ds_read_i8_d16_hi", kLoad<dsRead<Data::I8D16Hi>, Data::I8D16Hi>),
     memory("ds_read_u16_d16", kLoad<dsRead<Data::B16D16>, Data::B16D16>),
     memory("ds_read_u16_d16_hi", kLoad<dsRead<Data::B16D16Hi>, Data::B16D16Hi>),
-    memory("ds_write_b32", dsWrite<Data::B32>),
-    memory("ds_write_b64", dsWrite<Data::B64>),
-    memory("ds_write_b96", dsWrite<Data::B96>),
-    memory("ds_write_b128", dsWrite<Data::B128>),
+    write<Data::B32>("ds_write_b32"),
+    write<Data::B64>("ds_write_b64"),
+    write<Data::B96>("ds_write_b96"),
+    write<Data::B128>("ds_write_b128"),
     memory("ds_write_b8", dsWrite<Data::U8>),
     memory("ds_write_b8_d16_hi", dsWrite<Data::U8D16Hi>),
     memory("ds_write_b16", dsWrite<Data::U16>),
     memory("ds_write_b16_d16_hi", dsWrite<Data::B16D16Hi>),
-    memory("ds_read2_b32", dsRead2<Data::B32, 1>),
-    memory("ds_read2st64_b32", dsRead2<Data::B32, 64>),
-    memory("ds_read2_b64", dsRead2<Data::B64, 1>),
-    memory("ds_read2st64_b64", dsRead2<Data::B64, 64>),
+    read2<Data::B32, 1>("ds_read2_b32"),
+    read2<Data::B32, 64>("ds_read2st64_b32"),
+    read2<Data::B64, 1>("ds_read2_b64"),
+    read2<Data::B64, 64>("ds_read2st64_b64"),
     memory("ds_write2_b32", dsWrite2<Data::B32, 1>),
     memory("ds_write2st64_b32", dsWrite2<Data::B32, 64>),
     memory("ds_write2_b64", dsWrite2<Data::B64, 1>),

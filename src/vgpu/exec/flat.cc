@@ -141,6 +141,66 @@ template <Data D> LUTHIER_GUEST_ACCESS const Inst *threadedStore(Wave &w, const 
   LUTHIER_THREAD(w, i);
 }
 
+// Translated: consecutive elements, whichever lanes are active. Registers are only accessed at constant places, lanes
+// that depend on EXEC in copies: see translate/emitter.cc.
+
+/// globalCoalesced, with a copy of the addresses.
+template <u32 Size> [[gnu::always_inline]] inline bool attemptBlock(Wave &w, const Inst *i, u64 exec, u64 &block) {
+  alignas(64) u32 low[N], high[N], active[N];
+  memcpy(low, w.v[i->src[0].reg], sizeof low);
+  expandMask(exec, active);
+  const auto lane = static_cast<unsigned>(__builtin_ctzll(exec));
+  const u32 first = low[lane] - lane * Size;
+  PartVector different{};
+  const auto part = [](const u32 *lanes, unsigned n) { return *reinterpret_cast<const LaneVector *>(lanes + n); };
+  for (unsigned n = 0; n < N; n += kPart)
+    different |= (part(low, n) ^ (part(kLaneIds, n) * Size + first)) & part(active, n);
+  u64 base;
+  if (i->sdst != kNoScalar) {
+    base = w.scalar64(i->sdst);
+  } else {
+    memcpy(high, w.v[i->src[0].reg + 1], sizeof high);
+    const u32 common = high[lane];
+    base = static_cast<u64>(common) << 32;
+    for (unsigned n = 0; n < N; n += kPart)
+      different |= (part(high, n) ^ common) & part(active, n);
+  }
+  block = base + first + static_cast<u64>(static_cast<i64>(i->imm));
+  return !anyBits(different) && first <= ~0u - N * Size && allowed(w, block, N * Size);
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS bool attemptLoad(Wave &w, const Inst *i) {
+  constexpr u8 kUnusual = kLds | (writtenBits(D) == ~0u ? 0 : kLoadKeepsHalf);
+  const u64 exec = activeLanes(w);
+  if (exec == 0)
+    return true;
+  u64 block;
+  if ((i->flags & kUnusual) || !attemptBlock<bytesOf(D)>(w, i, exec, block))
+    return false;
+  alignas(64) u32 loaded[registersOf(D) * kRow], active[N];
+  loadBlock<D>(loaded, block);
+  expandMask(exec, active);
+  for (unsigned r = 0; r < registersOf(D); ++r)
+    putActive(w.v[i->dst + r], loaded + r * kRow, active);
+  return true;
+}
+
+template <Data D> LUTHIER_GUEST_ACCESS bool attemptStore(Wave &w, const Inst *i) {
+  const u64 exec = activeLanes(w);
+  if (exec == 0)
+    return true;
+  u64 block;
+  if ((i->flags & kLds) || !attemptBlock<bytesOf(D)>(w, i, exec, block))
+    return false;
+  alignas(64) u32 stored[registersOf(D) * kRow];
+  memcpy(stored, w.v[i->src[1].reg], sizeof stored);
+  if (exec == kAllLanes)
+    storeBlock<D>(stored, block);
+  else
+    storeBlock<D>(stored, block, exec);
+  return true;
+}
+
 template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst *globalAtomic(Wave &w, const Inst *i) {
   const u64 exec = activeLanes(w);
   if (exec == 0)
@@ -448,24 +508,24 @@ template <auto F, AtomicFp Fp = AtomicFp::None> LUTHIER_GUEST_ACCESS const Inst 
   return i->next();
 }
 
-/// A row of a global load or store: the whole of it, the threaded usual case, and that case alone.
+/// A row of a global load or store: the whole of it, the threaded usual case, and consecutive elements.
 template <Handler Whole, Handler Threaded, Attempt Usual> constexpr Row global(std::string_view mnemonic) {
   Row row = memory(mnemonic, Whole);
   if constexpr (kBitcode)
-    row.attempt = [](Wave &w, const Inst *i) { return Usual(w, i); };
+    row.attempt = Usual;
   else
     row.threaded = kOnly<Threaded>;
   return row;
 }
 
 #define LOAD(NAME, DATA)                                                                                               \
-  global<kLoad<globalLoad<DATA>, DATA>, threadedLoad<DATA>, loadFull<DATA>>("global_load_" NAME),                      \
+  global<kLoad<globalLoad<DATA>, DATA>, threadedLoad<DATA>, attemptLoad<DATA>>("global_load_" NAME),                   \
       memory("flat_load_" NAME, kLoad<flatLoad<DATA>, DATA>),                                                          \
       memory("scratch_load_" NAME, kLoad<scratchLoad<DATA>, DATA>)
 #define LOAD_LDS(NAME, DATA)                                                                                           \
   memory("global_load_lds_" NAME, globalLoadLds<DATA>), memory("scratch_load_lds_" NAME, scratchLoadLds<DATA>)
 #define STORE(NAME, DATA)                                                                                              \
-  global<globalStore<DATA>, threadedStore<DATA>, storeFull<DATA>>("global_store_" NAME),                               \
+  global<globalStore<DATA>, threadedStore<DATA>, attemptStore<DATA>>("global_store_" NAME),                            \
       memory("flat_store_" NAME, flatStore<DATA>), memory("scratch_store_" NAME, scratchStore<DATA>)
 #define ATOMIC(NAME, ...)                                                                                              \
   memory("global_atomic_" NAME, globalAtomic<__VA_ARGS__>), memory("flat_atomic_" NAME, flatAtomic<__VA_ARGS__>)

@@ -252,6 +252,19 @@ template <bool Wide> [[gnu::always_inline]] inline const u32 *sourceLanes(Wave &
   return broadcastSource(w, i, n, Wide);
 }
 
+/// The lanes of `from` where `active` is not 0.
+[[gnu::always_inline]] inline void putActive(u32 *to, const u32 *from, const u32 *active) {
+  typedef i32 Vec __attribute__((vector_size(4 * kVectorLanes)));
+  for (unsigned n = 0; n < N; n += kVectorLanes) {
+    Vec x, old, mask;
+    memcpy(&x, from + n, sizeof x);
+    memcpy(&old, to + n, sizeof old);
+    memcpy(&mask, active + n, sizeof mask);
+    x = mask != 0 ? x : old;
+    memcpy(to + n, &x, sizeof x);
+  }
+}
+
 /// Copies `count` 32-bit lane arrays from `from` to `to` in the active lanes.
 [[gnu::always_inline]] inline void blend(Wave &w, u32 *to, const u32 *from, unsigned count) {
   const u32 *mask = execLanes(w);

@@ -71,6 +71,7 @@ template <auto F> constexpr Row packed(std::string_view mnemonic) {
   Row row = op<P::lane()>(mnemonic);
   row.handler = &P::handler;
   row.threaded = nullptr;
+  row.attempt = nullptr;
   row.dst = P::isHalf ? Type::PkF16 : std::is_same_v<Result, i16> ? Type::PkI16 : Type::PkU16;
   for (unsigned n = 0; n < P::H::values; ++n)
     row.src[n] = row.dst;
@@ -81,6 +82,21 @@ template <auto F, auto Clamped> constexpr Row packedClamp(std::string_view mnemo
   Row row = packed<F>(mnemonic);
   row.clamped = &HalvesOf<Clamped>::L::run;
   return row;
+}
+
+/// A dword of a source that is a scalar register or a constant.
+[[gnu::always_inline]] inline u32 uniformDword(const Wave &w, const Inst &i, unsigned n, unsigned half) {
+  return i.srcKind[n] == SrcKind::Scalar ? w.s[i.src[n].reg + half] : i.src[n].lanes[half * kRow];
+}
+/// The low or the high dwords of source n, for translated code.
+[[gnu::always_inline]] inline void copyPair(const Wave &w, const Inst &i, unsigned n, bool high, u32 *to) {
+  if (i.srcKind[n] == SrcKind::Vgpr) {
+    memcpy(to, w.v[i.src[n].reg + (high ? 1 : 0)], N * sizeof(u32));
+    return;
+  }
+  const u32 value = uniformDword(w, i, n, high ? 1 : 0);
+  for (unsigned lane = 0; lane < N; ++lane)
+    to[lane] = value;
 }
 
 /// Packed f32.
@@ -157,6 +173,35 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
       Lane<f32>::put(d + kRow, n, y);
     }
   }
+  /// For translated code: no modifier but op_sel. See Loop::attempt.
+  static bool attempt(Wave &w, const Inst *i) {
+    if (i->imm & kPackedModifies)
+      return false;
+    alignas(64) u32 sources[values][2 * kRow], result[2 * kRow], active[N];
+    const u32 *low[values], *high[values];
+    unsigned registers = 0;
+    bool shared = false;
+    for (unsigned k = 0; k < values; ++k) {
+      copyPair(w, *i, k, i->srcMods[k] & kOpSel, sources[k]);
+      copyPair(w, *i, k, i->srcMods[k] & kOpSelHi, sources[k] + kRow);
+      low[k] = sources[k];
+      high[k] = sources[k] + kRow;
+      if (i->srcKind[k] == SrcKind::Vgpr)
+        ++registers;
+      else
+        shared |= isNanF32(uniformDword(w, *i, k, 0)) || isNanF32(uniformDword(w, *i, k, 1));
+    }
+    for (unsigned k = 0; k < values; ++k)
+      hideVectors(sources[k], 2 * kRow);
+    lanes<false>(result, low, high, nullptr, std::index_sequence_for<A...>());
+    expandMask(activeLanes(w), active);
+    if ((registers > 1 || shared) && (anyNanF32(result, active) || anyNanF32(result + kRow, active)))
+      return false;
+    putActive(w.v[i->dst], result, active);
+    putActive(w.v[i->dst + 1], result + kRow, active);
+    return true;
+  }
+
   template <unsigned Uniform> static constexpr Handler threadedFor() {
     if constexpr (Uniform < 1u << values && Uniform + 1 != 1u << values)
       return &threaded<Uniform>;
@@ -170,11 +215,15 @@ template <auto F, class... A> struct Pairs<F, ArgList<A...>> {
 /// A row for the function F over f32 elements.
 template <auto F> constexpr Row packedF32(std::string_view mnemonic) {
   using P = Pairs<F, typename LoopOf<F>::S::template Args<ArgList>>;
-  Row row;
+  Row row{};
   row.mnemonic = mnemonic;
-  row.handler = &P::handler;
-  row.loop = &P::run;
-  row.threaded = P::kThreaded;
+  if constexpr (kBitcode) {
+    row.attempt = &P::attempt;
+  } else {
+    row.handler = &P::handler;
+    row.loop = &P::run;
+    row.threaded = P::kThreaded;
+  }
   row.dst = Type::PkF32;
   for (unsigned n = 0; n < P::values; ++n)
     row.src[n] = Type::PkF32;

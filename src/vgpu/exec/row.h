@@ -44,6 +44,10 @@ inline constexpr uint16_t kMovesBits = 2048; ///< values keep their bits, whatev
 
 inline constexpr uint16_t kTakesDpp = 4096; ///< a handler that does everything itself, DPP too
 
+/// Control goes on behind the instruction or Inst::imm dwords further, and nowhere else.
+inline constexpr uint16_t kBranches = 8192;
+inline constexpr uint16_t kStops = 16384; ///< stops the wave, which goes on with the next instruction later
+
 /// A pair of instructions that compilers write together, executed by one threaded handler: the second one reads the
 /// lane mask that the first one writes, and overwrites it. Both keep their records, so that whoever takes one
 /// instruction at a time, or jumps to the second, finds them.
@@ -52,8 +56,9 @@ struct Fusion {
   Handler handlers[4];     ///< bit 0: source 0 of the first is the same in all lanes; bit 1: of the second
 };
 
-/// What translated code is made of (vgpu/translate/): executes an instruction that carries no modifier, with EXEC full,
-/// if it goes on to the one behind it. False: it has changed nothing, and is the interpreter's to execute.
+/// What translated code is made of (vgpu/translate/): executes an instruction that carries no modifier, if it goes on
+/// to the one behind it. False: it has changed nothing, and is the handler's to execute. Of branches (kBranches), which
+/// change nothing, false says that control goes to the target.
 using Attempt = bool (*)(Wave &, const Inst *);
 
 struct Row {

@@ -16,9 +16,8 @@ const Inst *nothing(Wave &, const Inst *i) { return i + 1; }
 const Inst *s_branch(Wave &w, const Inst *i) { return branch(w, i); }
 
 template <auto Condition> const Inst *s_cbranch(Wave &w, const Inst *i) { return Condition(w) ? branch(w, i) : i + 1; }
-/// Translated code is what follows where the branch is not taken.
 template <auto Condition> constexpr Row conditional(std::string_view mnemonic) {
-  Row row = plain(mnemonic, s_cbranch<Condition>);
+  Row row = plain(mnemonic, s_cbranch<Condition>, Type::None, Type::None, kBranches);
   if constexpr (kBitcode)
     row.attempt = [](Wave &w, const Inst *) { return !Condition(w); };
   return row;
@@ -128,7 +127,7 @@ constexpr Row kRows[] = {
     plain("s_decperflevel", nothing).documented(why::kNoCounters),
     plain("s_ttracedata", nothing).documented(why::kNoCounters),
 
-    plain("s_branch", s_branch, Type::None, Type::None, kEndsRun),
+    plain("s_branch", s_branch, Type::None, Type::None, kEndsRun | kBranches),
     conditional<[](const Wave &w) { return w.scc == 0; }>("s_cbranch_scc0"),
     conditional<[](const Wave &w) { return w.scc != 0; }>("s_cbranch_scc1"),
     conditional<[](const Wave &w) { return (w.s[kVcc] | w.s[kVcc + 1]) == 0; }>("s_cbranch_vccz"),
@@ -143,8 +142,8 @@ constexpr Row kRows[] = {
 
     plain("s_endpgm", s_endpgm, Type::None, Type::None, kEndsRun),
     plain("s_endpgm_saved", s_endpgm, Type::None, Type::None, kEndsRun).documented(why::kNoDebugger),
-    plain("s_barrier", s_barrier),
-    plain("s_sleep", s_sleep),
+    plain("s_barrier", s_barrier, Type::None, Type::None, kStops),
+    plain("s_sleep", s_sleep, Type::None, Type::None, kStops),
     plain("s_setkill", s_setkill).documented(why::kNoDebugger),
     plain("s_sethalt", s_sethalt).documented(why::kNoDebugger),
     plain("s_sendmsg", s_sendmsg).documented(why::kNoDebugger),

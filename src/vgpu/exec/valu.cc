@@ -78,20 +78,6 @@ void applySdwaSelect(u32 select, bool signExtend, const u32 *from, u32 *to) {
   }
 }
 
-/// abs, then neg, on the sign bit of a floating-point source.
-void applySign(Type type, u8 mods, u32 *x) {
-  const unsigned high = type == Type::F64 ? kRow : 0;
-  const u32 sign = type == Type::F16 ? 0x8000u : 0x80000000u;
-  for (unsigned n = 0; n < N; ++n) {
-    u32 y = x[high + n];
-    if (mods & kAbs)
-      y &= ~sign;
-    if (mods & kNeg)
-      y ^= sign;
-    x[high + n] = y;
-  }
-}
-
 /// f16 denormals as zeros; the host's mode cannot do it, they are normal numbers where it computes.
 void flushF16(Type type, u32 *x) {
   for (unsigned n = 0; n < N; ++n) {
@@ -107,15 +93,6 @@ template <class T> void applyOmod(u8 omod, u32 *d) {
   for (unsigned n = 0; n < N; ++n) {
     const T x = Lane<T>::get(d, n) * factor;
     Lane<T>::put(d, n, magnitude(x) < kMinNormal<T> ? T(0) : x);
-  }
-}
-
-/// Clamps to [0, 1]; NaN becomes 0 under DX10_CLAMP.
-template <class T> void applyClamp(bool dx10, u32 *d) {
-  for (unsigned n = 0; n < N; ++n) {
-    const T x = Lane<T>::get(d, n);
-    const T y = x > T(0) ? (x > T(1) ? T(1) : x) : T(0);
-    Lane<T>::put(d, n, x != x && !dx10 ? x : y);
   }
 }
 

@@ -27,6 +27,31 @@ const Inst *general(Wave &w, const Inst *i);
 /// False for a control that does not exist.
 bool applyDpp(Wave &w, const Inst &i, const u32 *from, u32 *to, bool wide, u64 &writable);
 
+// Modifiers that translated code knows as well.
+
+/// abs, then neg, on the sign bit of a floating-point source.
+[[gnu::always_inline]] inline void applySign(Type type, u8 mods, u32 *x) {
+  const unsigned high = type == Type::F64 ? kRow : 0;
+  const u32 sign = type == Type::F16 ? 0x8000u : 0x80000000u;
+  for (unsigned n = 0; n < N; ++n) {
+    u32 y = x[high + n];
+    if (mods & kAbs)
+      y &= ~sign;
+    if (mods & kNeg)
+      y ^= sign;
+    x[high + n] = y;
+  }
+}
+
+/// Clamps to [0, 1]; NaN becomes 0 under DX10_CLAMP.
+template <class T> [[gnu::always_inline]] inline void applyClamp(bool dx10, u32 *d) {
+  for (unsigned n = 0; n < N; ++n) {
+    const T x = Lane<T>::get(d, n);
+    const T y = x > T(0) ? (x > T(1) ? T(1) : x) : T(0);
+    Lane<T>::put(d, n, x != x && !dx10 ? x : y);
+  }
+}
+
 template <class F> struct Signature;
 template <class C, class R, class... A> struct Signature<R (C::*)(A...) const> {
   using Result = R;
@@ -48,6 +73,37 @@ template <class... A> constexpr unsigned valuesBefore(unsigned index) {
   for (unsigned i = 0; i < index; ++i)
     count += values[i];
   return count;
+}
+
+// For translated code.
+
+/// Keeps the optimiser from knowing values: it would compute with those that it knows, in a mode that is not the
+/// guest's.
+[[gnu::always_inline]] inline void hideVectors(u32 *lanes, unsigned count) {
+  typedef u32 Vec __attribute__((vector_size(4 * kVectorLanes)));
+  for (unsigned n = 0; n < count; n += kVectorLanes) {
+    Vec x;
+    memcpy(&x, lanes + n, sizeof x);
+    asm("" : "+v"(x));
+    memcpy(lanes + n, &x, sizeof x);
+  }
+}
+
+[[gnu::always_inline]] inline bool isNanF32(u32 bits) { return (bits & 0x7fffffff) > 0x7f800000; }
+
+/// Whether an active lane of f32 is no number.
+[[gnu::always_inline]] inline bool anyNanF32(const u32 *lanes, const u32 *active) {
+  typedef u32 Vec __attribute__((vector_size(4 * kVectorLanes)));
+  typedef f32 Floats __attribute__((vector_size(4 * kVectorLanes)));
+  Vec any{};
+  for (unsigned n = 0; n < N; n += kVectorLanes) {
+    Floats x;
+    Vec mask;
+    memcpy(&x, lanes + n, sizeof x);
+    memcpy(&mask, active + n, sizeof mask);
+    any |= (Vec)(x != x) & mask;
+  }
+  return __builtin_reduce_or(any) != 0;
 }
 
 /// `Uniform`: of sources with their bit set, lane 0 stands for all.
@@ -207,20 +263,20 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     }
   }
 
-  /// The plain case with EXEC full, for the translator: `i` is a constant there, so that what looks like a choice is
-  /// none. Sources are copied, which costs nothing where registers are values and not memory.
+  /// The plain case, for the translator: `i` is a constant there, so that what looks like a choice is none. Sources are
+  /// copied, which costs nothing where registers are values and not memory. Where EXEC is known to be full, so are
+  /// masks.
   static bool attempt(Wave &w, const Inst *i) {
     if constexpr (usesF16)
       if ((w.mode & (mode::kDenormF64 | mode::kFp16Overflow)) != mode::kDenormF64)
         return false;
     LaneArgs args;
-    alignas(64) u32 in[N], out[N], sources[3][2 * kRow], result[2 * kRow];
+    alignas(64) u32 in[N], out[N], sources[3][2 * kRow], result[2 * kRow], active[N];
+    const u64 exec = activeLanes(w);
+    expandMask(exec, active);
     [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
       (copySource<K>(w, *i, sources[K]), ...);
     }(std::make_integer_sequence<unsigned, values>());
-    if constexpr (isFloat(typeOf<Result>()) && values > 1)
-      if (anyLaneHasNans(sources))
-        return false;
     for (unsigned k = 0; k < 3; ++k)
       args.s[k] = sources[k];
     if constexpr (readsMask)
@@ -230,34 +286,67 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     args.mode = w.mode;
     args.d = result;
     lanes<false>(args, nullptr);
+    if (resultDependsOnOrder(w, *i, result, active))
+      return false;
+    if constexpr (takesModifiers(typeOf<Result>()))
+      if (i->flags & kClamp)
+        applyClamp<Result>(w.mode & mode::kDx10Clamp, result);
     if constexpr (!compares)
-      memcpy(w.v[i->dst], result, is64(typeOf<Result>()) ? sizeof result : sizeof result / 2);
+      for (unsigned half = 0; half < (is64(typeOf<Result>()) ? 2 : 1); ++half)
+        putActive(w.v[i->dst + half], result + half * kRow, active);
     if constexpr (compares || writesMask)
-      setMask(w, i->sdst, compressMask(out));
+      setMask(w, i->sdst, compressMask(out) & exec);
     if constexpr (compares)
       if (i->row->traits & kWritesExec)
-        setMask(w, kExec, compressMask(out));
+        setMask(w, kExec, compressMask(out) & exec);
     return true;
   }
 
-  /// Whether a lane has two sources or more that are no numbers. Which of them is returned depends on the order in
-  /// which the host's instruction has them, and translated code leaves that to the optimiser.
-  [[gnu::always_inline]] static bool anyLaneHasNans(const u32 (&sources)[3][2 * kRow]) {
-    u32 any = 0;
-    for (unsigned i = 0; i < N; ++i)
-      any |= isNan<0>(sources[0], i) + isNan<1>(sources[1], i) + isNan<2>(sources[2], i) > 1;
-    return any;
+  /// Whether some active lane may have two sources or more that are no numbers. Which of them is returned depends on
+  /// the order in which the host's instruction has them, and translated code leaves that to the optimiser. Such a
+  /// lane's result is no number either.
+  [[gnu::always_inline]] static bool resultDependsOnOrder(const Wave &w, const Inst &i, const u32 *result,
+                                                          const u32 *active) {
+    constexpr bool selects = readsMask && values == 2; // one of its sources as it is
+    if constexpr (!isFloat(typeOf<Result>()) || values < 2 || selects)
+      return false;
+    unsigned registers = 0;
+    bool shared = false; // by all lanes
+    [&]<unsigned... K>(std::integer_sequence<unsigned, K...>) {
+      (countNans<K>(w, i, registers, shared), ...);
+    }(std::make_integer_sequence<unsigned, values>());
+    return (registers > 1 || shared) && anyNan(result, active);
   }
-  template <unsigned K> [[gnu::always_inline]] static u32 isNan(const u32 *source, unsigned i) {
-    if constexpr (sourceType<K>() == Type::F32)
-      return (source[i] & 0x7fffffff) > 0x7f800000;
-    else if constexpr (sourceType<K>() == Type::F16)
-      return (source[i] & 0x7fff) > 0x7c00;
-    else if constexpr (sourceType<K>() == Type::F64)
-      return (u64{source[i + kRow] & 0x7fffffff} << 32 | source[i]) > 0x7ff0000000000000;
+  template <unsigned K>
+  [[gnu::always_inline]] static void countNans(const Wave &w, const Inst &i, unsigned &registers, bool &shared) {
+    if (i.srcKind[K] == SrcKind::Vgpr)
+      ++registers;
+    else if (i.srcKind[K] == SrcKind::Scalar)
+      shared |= isNanBits(sourceType<K>(), w.s[i.src[K].reg], wide<K>() ? w.s[i.src[K].reg + 1] : 0);
     else
-      return 0;
+      shared |= isNanBits(sourceType<K>(), i.src[K].lanes[0], i.src[K].lanes[kRow]);
   }
+  [[gnu::always_inline]] static bool isNanBits(Type type, u32 low, u32 high) {
+    return type == Type::F32   ? (low & 0x7fffffff) > 0x7f800000
+           : type == Type::F16 ? (low & 0x7fff) > 0x7c00
+           : type == Type::F64 ? (u64{high & 0x7fffffff} << 32 | low) > 0x7ff0000000000000
+                               : false;
+  }
+  [[gnu::always_inline]] static bool anyNan(const u32 *result, const u32 *active) {
+    if constexpr (typeOf<Result>() == Type::F32)
+      return anyNanF32(result, active);
+    u32 any = 0;
+    for (unsigned i = 0; i < N; ++i) {
+      const u32 x = result[i];
+      const bool nan =
+          isNanBits(typeOf<Result>(), x, is64(typeOf<Result>()) ? result[i + kRow] : 0) ||
+          (typeOf<Result>() == Type::PkF16 && (isNanBits(Type::F16, x, 0) || isNanBits(Type::F16, x >> 16, 0)));
+      any |= nan ? active[i] : 0;
+    }
+    return any != 0;
+  }
+
+  static constexpr bool takesModifiers(Type type) { return type == Type::F32 || type == Type::F64; }
 
   /// Any type of floating point: what the host computes depends on MXCSR.
   static constexpr bool computesFloat =
@@ -269,27 +358,20 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
       memcpy(to, w.v[i.src[K].reg], kCount * kRow * sizeof(u32));
       if constexpr (computesFloat)
         hideVectors(to, kCount * kRow);
-      return;
+    } else {
+      for (unsigned half = 0; half < kCount; ++half) {
+        u32 value = i.srcKind[K] == SrcKind::Scalar ? w.s[i.src[K].reg + half] : i.src[K].lanes[half * kRow];
+        if constexpr (computesFloat)
+          asm("" : "+r"(value));
+        for (unsigned n = 0; n < N; ++n)
+          to[half * kRow + n] = value;
+      }
     }
-    for (unsigned half = 0; half < kCount; ++half) {
-      u32 value = i.srcKind[K] == SrcKind::Scalar ? w.s[i.src[K].reg + half] : i.src[K].lanes[half * kRow];
-      if constexpr (computesFloat)
-        asm("" : "+r"(value));
-      for (unsigned n = 0; n < N; ++n)
-        to[half * kRow + n] = value;
-    }
-  }
-
-  /// Keeps the optimiser from knowing values: it would compute with those that it knows, in a mode that is not the
-  /// guest's.
-  [[gnu::always_inline]] static void hideVectors(u32 *lanes, unsigned count) {
-    typedef u32 Vec __attribute__((vector_size(4 * kVectorLanes)));
-    for (unsigned n = 0; n < count; n += kVectorLanes) {
-      Vec x;
-      memcpy(&x, lanes + n, sizeof x);
-      asm("" : "+v"(x));
-      memcpy(lanes + n, &x, sizeof x);
-    }
+    if constexpr (takesModifiers(sourceType<K>()))
+      if (i.srcMods[K] & (kAbs | kNeg)) {
+        applySign(sourceType<K>(), i.srcMods[K], to);
+        hideVectors(to, kCount * kRow); // which the optimiser would make part of an operation that keeps signs of NaNs
+      }
   }
 
   template <unsigned Uniform> static constexpr Handler threadedFor() {

@@ -54,6 +54,23 @@ const Inst *v_readfirstlane_b32(Wave &w, const Inst *i) {
   return i->next();
 }
 
+/// For translated code: with the lanes in a copy, as EXEC says which it is.
+[[maybe_unused]] bool attemptReadFirstLane(Wave &w, const Inst *i) {
+  if (i->srcKind[0] != SrcKind::Vgpr)
+    return false;
+  alignas(64) u32 lanes[N];
+  memcpy(lanes, w.v[i->src[0].reg], sizeof lanes);
+  const u64 exec = activeLanes(w);
+  w.s[i->dst] = lanes[exec ? __builtin_ctzll(exec) : 0];
+  return true;
+}
+constexpr Row readFirstLane() {
+  Row row = raw("v_readfirstlane_b32", v_readfirstlane_b32, Type::U32, Type::U32, Type::None, Type::None, kScalarDst);
+  if constexpr (kBitcode)
+    row.attempt = attemptReadFirstLane;
+  return row;
+}
+
 const Inst *v_swap_b32(Wave &w, const Inst *i) {
   const u32 *exec = execLanes(w);
   u32 *a = w.v[i->dst];
@@ -202,7 +219,7 @@ constexpr Row kRows[] = {
     raw("v_clrexcp", nothing, Type::None)
         .documented("no exception is recorded, so there is none to clear"), // no exception state is kept
     moveRow(),
-    raw("v_readfirstlane_b32", v_readfirstlane_b32, Type::U32, Type::U32, Type::None, Type::None, kScalarDst),
+    readFirstLane(),
     raw("v_swap_b32", v_swap_b32, Type::U32, Type::U32),
     raw("v_accvgpr_mov_b32", v_accvgpr_mov_b32, Type::U32, Type::U32),
 

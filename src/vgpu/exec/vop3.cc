@@ -109,6 +109,22 @@ const Inst *v_readlane_b32(Wave &w, const Inst *i) {
   return i->next();
 }
 
+/// For translated code.
+[[maybe_unused]] bool attemptReadLane(Wave &w, const Inst *i) {
+  if (i->srcKind[0] != SrcKind::Vgpr)
+    return false;
+  alignas(64) u32 lanes[N];
+  memcpy(lanes, w.v[i->src[0].reg], sizeof lanes);
+  w.s[i->dst] = lanes[u32(scalarSource(w, *i, 1)) & (N - 1)];
+  return true;
+}
+constexpr Row readLane() {
+  Row row = raw("v_readlane_b32", v_readlane_b32, Type::U32, Type::U32, Type::U32, Type::None, kScalarDst);
+  if constexpr (kBitcode)
+    row.attempt = attemptReadLane;
+  return row;
+}
+
 const Inst *v_writelane_b32(Wave &w, const Inst *i) {
   w.v[i->dst][u32(scalarSource(w, *i, 1)) & (w.lanes - 1)] = u32(scalarSource(w, *i, 0));
   return i->next();
@@ -451,7 +467,7 @@ constexpr Row kRows[] = {
       const u32 below = lane.value < 32 ? 0 : (1u << (lane.value & 31)) - 1;
       return b + u32(__builtin_popcount(mask & below));
     }>("v_mbcnt_hi_u32_b32"),
-    raw("v_readlane_b32", v_readlane_b32, Type::U32, Type::U32, Type::U32, Type::None, kScalarDst),
+    readLane(),
     raw("v_writelane_b32", v_writelane_b32, Type::U32, Type::U32, Type::U32),
     raw("v_permlane16_b32", v_permlane16<false, false>, Type::U32, Type::U32, Type::U32, Type::U32),
     raw("v_permlanex16_b32", v_permlane16<true, false>, Type::U32, Type::U32, Type::U32, Type::U32),

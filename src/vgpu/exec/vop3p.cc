@@ -83,6 +83,25 @@ const Inst *v_pk_mov_b32(Wave &w, const Inst *i) {
   return i->next();
 }
 
+/// The same without modifiers, for translated code.
+[[maybe_unused]] bool attemptPackedMove(Wave &w, const Inst *i) {
+  if (i->imm & kPackedModifies)
+    return false;
+  alignas(64) u32 active[N], result[2 * kRow];
+  copyPair(w, *i, 0, i->srcMods[0] & kOpSel, result);
+  copyPair(w, *i, 1, i->srcMods[1] & kOpSel, result + kRow);
+  expandMask(activeLanes(w), active);
+  putActive(w.v[i->dst], result, active);
+  putActive(w.v[i->dst + 1], result + kRow, active);
+  return true;
+}
+constexpr Row packedMove() {
+  Row row = raw("v_pk_mov_b32", v_pk_mov_b32, Type::U64, Type::PkF32, Type::PkF32);
+  if constexpr (kBitcode)
+    row.attempt = attemptPackedMove;
+  return row;
+}
+
 /// A source of the mixed-precision multiply-adds as f32: op_sel_hi makes it a half, which op_sel selects; neg_hi is
 /// abs.
 bool mixSource(Wave &w, const Inst *i, unsigned n, f32 *out, u64 &writable) {
@@ -157,6 +176,7 @@ template <unsigned Width> constexpr Row dotSigned(std::string_view mnemonic) {
                     [](u32 a, u32 b, i32 c) { return saturateI32(dotProduct<Width, i32>(a, b) + c); }>(mnemonic);
   row.handler = packedGeneral;
   row.threaded = nullptr;
+  row.attempt = nullptr;
   return row;
 }
 template <unsigned Width> constexpr Row dotUnsigned(std::string_view mnemonic) {
@@ -164,6 +184,7 @@ template <unsigned Width> constexpr Row dotUnsigned(std::string_view mnemonic) {
                     [](u32 a, u32 b, u32 c) { return saturateU32(u64(dotProduct<Width, u32>(a, b)) + c); }>(mnemonic);
   row.handler = packedGeneral;
   row.threaded = nullptr;
+  row.attempt = nullptr;
   return row;
 }
 /// Sources whose halves op_sel selects.
@@ -207,7 +228,7 @@ constexpr Row kRows[] = {
     packedF32<[](f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }>("v_pk_fma_f32"),
     packedF32<[](f32 a, f32 b) { return a * b; }>("v_pk_mul_f32"),
     packedF32<[](f32 a, f32 b) { return a + b; }>("v_pk_add_f32"),
-    raw("v_pk_mov_b32", v_pk_mov_b32, Type::U64, Type::PkF32, Type::PkF32),
+    packedMove(),
 
     raw("v_fma_mix_f32", mix<MixResult::F32, true>, Type::F32, Type::F32, Type::F32, Type::F32, kTakesDpp),
     raw("v_fma_mixlo_f16", mix<MixResult::Low, true>, Type::F16, Type::F32, Type::F32, Type::F32, kTakesDpp)

@@ -8,12 +8,10 @@
 #include "vgpu/translate/library.h"
 #include "vgpu/translate/thread.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <deque>
-#include <functional>
+#include <set>
 
 namespace luthier::vgpu {
 
@@ -42,63 +40,8 @@ Policy policy() {
   return chosen;
 }
 
-/// Waves after which a kernel is worth translating. Those that can be are short: some hundred nanoseconds each.
+/// Waves after which a kernel is worth translating, however short they are.
 constexpr uint64_t kHotWaves = 32 * 1024;
-
-/// Launches of fewer waves spend their time elsewhere.
-constexpr uint64_t kFewestWaves = 64;
-
-/// Longer code takes too long to translate, and has other things than its beginning to spend its time on.
-constexpr size_t kMostInstructions = 400;
-
-/// The records from `entry` to s_endpgm; empty, and in `why` what is on the way, when it is not straight code.
-std::vector<const Inst *> straightRun(const Inst *entry, std::string &why) {
-  std::vector<const Inst *> run;
-  for (const Inst *inst = entry; inst->fn; inst = inst->next()) {
-    if (run.size() == kMostInstructions) {
-      why = fmt::format("more than {} instructions", kMostInstructions);
-      return {};
-    }
-    if (!isPlain(*inst)) {
-      why = inst->row ? fmt::format("{}, with modifiers or special operands", inst->row->mnemonic)
-                      : std::string("code across a boundary of 64 KiB, or that cannot be decoded");
-      return {};
-    }
-    run.push_back(inst);
-    if (inst->row->mnemonic == "s_endpgm")
-      return run;
-    if (inst->row->traits & kEndsRun) {
-      why = inst->row->mnemonic;
-      return {};
-    }
-  }
-  why = "no s_endpgm";
-  return {};
-}
-
-/// A copy of records and of the constants that they point to, which may go with the device while it is being
-/// translated.
-class Records {
-public:
-  explicit Records(std::span<const Inst *const> run) {
-    for (const Inst *inst : run) {
-      Inst &copy = records_.emplace_back(*inst);
-      for (unsigned n = 0; n < 3; ++n)
-        if (copy.srcKind[n] == SrcKind::Constant) {
-          auto &lanes = constants_.emplace_back();
-          std::copy_n(copy.src[n].lanes, lanes.size(), lanes.begin());
-          copy.src[n].lanes = lanes.data();
-        }
-      pointers_.push_back(&copy);
-    }
-  }
-  std::span<const Inst *const> pointers() const { return pointers_; }
-
-private:
-  std::deque<Inst> records_;
-  std::deque<std::array<uint32_t, 2 * kMaxLanes>> constants_;
-  std::vector<const Inst *> pointers_;
-};
 
 } // namespace
 
@@ -114,7 +57,14 @@ void Translation::setWhy(std::string why) {
   why_ = std::move(why);
 }
 
-void Translation::translate(std::span<const Inst *const> records, uint32_t itemIdRegisters) {
+std::optional<uint32_t> Translation::entryAt(const Inst *inst) const {
+  const auto found = std::ranges::lower_bound(entries_, inst, {}, &std::pair<const Inst *, uint32_t>::first);
+  if (found == entries_.end() || found->first != inst)
+    return std::nullopt;
+  return found->second;
+}
+
+void Translation::translate(uint32_t itemIdRegisters) {
   Translator *const with = translator();
   if (!with) {
     setWhy("there is no translator");
@@ -122,18 +72,35 @@ void Translation::translate(std::span<const Inst *const> records, uint32_t itemI
   }
   const double before = threadSeconds();
   std::string why;
-  owned_ = with->translate(records, itemIdRegisters, why);
+  owned_ = with->translate(guest_, itemIdRegisters, why);
   if (!owned_) {
     log::debug("{} is not translated: {}", kernel_, why);
     setWhy(std::move(why));
     return;
   }
-  log::debug("translated {}: {} instructions in {:.0f} ms", kernel_, records.size(), (threadSeconds() - before) * 1e3);
+  RegSet used;
+  for (uint32_t n = 0; n < guest_.instructions.size(); ++n) {
+    const GuestInstruction &instruction = guest_.instructions[n];
+    written_.push_back(vectorsOf(instruction.left()));
+    used |= instruction.reads | instruction.writes;
+    if (instruction.entry)
+      entries_.emplace_back(instruction.original, n);
+  }
+  used_ = vectorsOf(used);
+  std::ranges::sort(entries_);
+  if (log::enabled(log::Level::debug)) {
+    std::set<std::string_view> names;
+    for (const uint32_t n : owned_->called)
+      names.insert(guest_.instructions[n].record.row->mnemonic);
+    log::debug("translated {}: {} instructions in {:.0f} ms; {} call their handlers{}{}", kernel_,
+               guest_.instructions.size(), (threadSeconds() - before) * 1e3, owned_->called.size(),
+               names.empty() ? "" : ": ", fmt::join(names, " "));
+  }
   code_.store(owned_.get(), std::memory_order_release);
 }
 
-const Translation *Translations::find(const TranslationRequest &request) {
-  if (!wanted() || (policy() == Policy::Hot && request.waves < kFewestWaves))
+Translation *Translations::find(const TranslationRequest &request) {
+  if (!wanted())
     return nullptr;
   std::unique_lock lock(mutex_);
   auto &known = known_[{request.entry, request.itemIdRegisters}];
@@ -141,21 +108,21 @@ const Translation *Translations::find(const TranslationRequest &request) {
     known = std::make_unique<Translation>();
   Translation &translation = *known;
   translation.waves_ += request.waves;
-  if (translation.asked_ || (policy() == Policy::Hot && translation.waves_ < kHotWaves))
+  const bool hot = request.hot || policy() == Policy::Always || translation.waves_ >= kHotWaves;
+  if (translation.asked() || !hot)
     return &translation;
-  translation.asked_ = true;
+  translation.asked_.store(true, std::memory_order_relaxed);
   translation.kernel_ = request.kernel();
-  std::string why;
-  translation.run_ = straightRun(request.entry, why);
-  if (translation.run_.empty()) {
-    log::debug("{} is not translated: {}", translation.kernel_, why);
-    translation.setWhy(std::move(why));
+  auto guest = request.collect();
+  if (!guest) {
+    log::debug("{} is not translated: {}", translation.kernel_, guest.error().message());
+    translation.setWhy(guest.error().message());
     return &translation;
   }
+  translation.guest_ = std::move(*guest);
   translation.setWhy("is being translated");
-  auto records = std::make_shared<const Records>(translation.run_);
-  auto job = [&translation, records, registers = request.itemIdRegisters, code = request.code] {
-    translation.translate(records->pointers(), registers);
+  auto job = [&translation, registers = request.itemIdRegisters, code = request.code] {
+    translation.translate(registers);
   };
   TranslationThread &thread = TranslationThread::process();
   if (!(policy() == Policy::Always ? thread.run(std::move(job)) : thread.submit(std::move(job))))

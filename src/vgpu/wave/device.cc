@@ -92,7 +92,7 @@ std::string problemWith(const Device &device, const Launch &launch) {
 }
 
 /// Why the waves of a dispatch may not run in translated code, null when they may. They may if no observer wants single
-/// instructions, MODE needs no per-instruction handling, and no wave needs anything but registers and memory.
+/// instructions and MODE needs no per-instruction handling.
 const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
   const uint32_t mode = start.mode();
   constexpr uint32_t kKeepsDenormals = mode::kDenormF32 | mode::kDenormF64; // the optimiser knows no other way (jit.cc)
@@ -100,8 +100,6 @@ const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
     return "translation is off";
   if (dispatch.watched())
     return "statistics, a trace or a check needs single instructions";
-  if (dispatch.launch().privateSegmentSize)
-    return "scratch memory";
   if (dispatch.lanes() != kMaxLanes)
     return "waves of 32 lanes";
   if ((mode & kModal) || mxcsrForF32(mode) != mxcsrForF64(mode) || (mode & kKeepsDenormals) != kKeepsDenormals)
@@ -135,12 +133,7 @@ std::shared_ptr<Dispatch> Device::prepare(const Launch &launch, Dispatch::OnDone
     dispatch->waves_ = dispatch->groupCount_ * dispatch->start_.fullWaves();
     dispatch->interpreted_ = whyInterpreted(*dispatch, dispatch->start_);
     if (!dispatch->interpreted_)
-      dispatch->translation_ =
-          dispatch->code_->translations().find({.code = dispatch->code_,
-                                                .entry = dispatch->entry_,
-                                                .itemIdRegisters = dispatch->start_.itemIdRegisters(),
-                                                .waves = dispatch->waves_,
-                                                .kernel = [&dispatch] { return dispatch->kernelName(); }});
+      dispatch->translation_ = dispatch->findTranslation(dispatch->waves_, false);
     if (!dispatch->interpreted_ && !dispatch->translation_)
       dispatch->interpreted_ = kNotHot;
   }

@@ -2,6 +2,7 @@
 
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/device.h"
+#include "vgpu/wave/kernel_code.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/stats.h"
 
@@ -60,6 +61,16 @@ void Dispatch::setWaveSize(uint32_t lanes) {
   if (launch_.groupSegmentSize)
     perUnit = std::clamp(config.ldsBytesPerComputeUnit / launch_.groupSegmentSize, 1u, perUnit);
   maxResident_ = perUnit * config.computeUnits;
+}
+
+Translation *Dispatch::findTranslation(uint64_t waves, bool hot) const {
+  return code_->translations().find({.code = code_,
+                                     .entry = entry_,
+                                     .itemIdRegisters = start_.itemIdRegisters(),
+                                     .waves = waves,
+                                     .hot = hot,
+                                     .kernel = [this] { return kernelName(); },
+                                     .collect = [this] { return kernelCode(*this); }});
 }
 
 Decoder &Dispatch::decoder() const { return device_.code(lanes_).decoder(); }

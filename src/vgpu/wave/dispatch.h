@@ -133,6 +133,9 @@ public:
   Decoder &decoder() const;
 
 private:
+  /// The kernel's translation, begun if it is hot: by its waves, or as the caller says.
+  Translation *findTranslation(uint64_t waves, bool hot) const;
+
   /// Sets what depends on it: the code, and how many workgroups fit the GPU.
   void setWaveSize(uint32_t lanes);
 
@@ -153,9 +156,9 @@ private:
   const Inst *entry_ = nullptr; ///< found once, by Device::prepare
   const CodeChunk *entryChunk_ = nullptr;
   WaveStart start_;
-  const Translation *translation_ = nullptr; ///< of `code_`; null when it must be interpreted
-  const char *interpreted_ = nullptr;        ///< why `translation_` is null
-  uint64_t waves_ = 0;                       ///< of the whole grid
+  Translation *translation_ = nullptr; ///< of `code_`; null when it must be interpreted
+  const char *interpreted_ = nullptr;  ///< why `translation_` is null
+  uint64_t waves_ = 0;                 ///< of the whole grid
   std::unique_ptr<DispatchCounters> counters_;
   std::unique_ptr<Observation> observation_; ///< mostly null
   uint64_t startTime_ = 0;

@@ -131,11 +131,15 @@ private:
         leave(share);
       return share.exhausted || share.finished != finished;
     }
+    const uint64_t began = measures(dispatch) ? Device::clock() : 0;
     const auto progress = share.groups[share.next]->run();
+    if (began && dispatch.translation_->heats(Device::clock() - began))
+      dispatch.findTranslation(0, true);
     const bool busy = progress != Workgroup::Progress::Waiting;
     share.roundBusy |= busy;
     if (progress == Workgroup::Progress::Finished) {
       share.roundEnded = true;
+      share.translated += share.groups[share.next]->translatedWaves();
       share.groups.erase(share.groups.begin() + static_cast<std::ptrdiff_t>(share.next));
       ++share.finished;
     } else {
@@ -158,13 +162,18 @@ private:
     share.roundBusy = share.roundEnded = false;
   }
 
-  /// Translated code for the workgroups to come; null when they have to be interpreted, or better are: going over to
-  /// the interpreter costs more than beginning with it.
+  /// Whether it matters how long the kernel is interpreted.
+  static bool measures(const Dispatch &dispatch) { return dispatch.translation_ && !dispatch.translation_->asked(); }
+
+  /// Translated code for workgroups to come that need not be made; null when they have to, or better are: going over to
+  /// a resident workgroup costs more than beginning with it.
   static const TranslatedCode *translationFor(const Share &share) {
     constexpr uint64_t kTries = 64;
-    if (!share.dispatch->translation_ || (share.untranslated >= kTries && share.untranslated > share.translated))
+    const Translation *translation = share.dispatch->translation_;
+    if (!translation || !translation->code() || !Workgroup::runsAlone(*share.dispatch) ||
+        (share.untranslated >= kTries && share.untranslated > share.translated))
       return nullptr;
-    return share.dispatch->translation_->code();
+    return translation->code();
   }
 
   /// Each worker keeps its part of what the modelled GPU could hold: rounded up, unless that must be exact. There may

@@ -63,6 +63,7 @@ public:
   const std::array<uint32_t, 3> &fullSize() const { return fullSize_; }
   uint32_t fullWaves() const { return static_cast<uint32_t>(itemIds_.size()); }
   uint32_t mode() const { return state_.mode; }
+  uint32_t flatScratch() const { return state_.flatScratch; }
 
 private:
   /// Registers of work-item ids: at most x, y and z.

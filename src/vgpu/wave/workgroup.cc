@@ -16,10 +16,6 @@ namespace luthier::vgpu {
 
 namespace {
 
-/// Stretches of straight code that a wave executes before others get their turn: long enough that switching costs
-/// nothing, short enough that a wave spinning on a lock does not keep its holder waiting for long.
-constexpr uint64_t kQuantum = 4096;
-
 constexpr size_t kPage = AddressSpace::kPageSize;
 
 /// How much further into its first page each wave record begins than the one before. At the same place in all of them,
@@ -118,6 +114,7 @@ std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, W
     dispatch.start_.start(*(group->waves_[place.index] = pool.take()), place);
   }
   group->running_ = static_cast<uint32_t>(group->waves_.size());
+  group->interpreted_.resize(group->waves_.size());
   if (dispatch.observation_)
     group->observe(dispatch.start_.fullWaves());
   return group;
@@ -262,7 +259,10 @@ Workgroup::Progress Workgroup::run() {
         atBarrier += wave->stop == Stop::Barrier;
         continue;
       }
-      wave->run(kQuantum, fp);
+      if (!enterTranslated(*wave, fp)) {
+        interpreted_[wave->index] = true;
+        wave->run(kQuantum, fp);
+      }
       switch (wave->stop) {
       case Stop::None:
         ran = true;
@@ -271,6 +271,7 @@ Workgroup::Progress Workgroup::run() {
         ++atBarrier;
         break;
       case Stop::End:
+        translated_ += !interpreted_[wave->index];
         ended(*wave, fp);
         if (--running_ == 0) {
           if (checks_)

@@ -60,12 +60,15 @@ public:
     uint64_t left = 0;                ///< waves that translated code has left to the interpreter
     std::unique_ptr<Workgroup> group; ///< one that the interpreter has to go on with, or null
   };
-  /// Runs the next workgroups of a translated kernel, as many as are taken at once, up to the first that needs the
-  /// interpreter (translated_groups.cc).
+  /// Runs the next workgroups of a translated kernel that `runsAlone`, as many as are taken at once, up to the first
+  /// that needs the interpreter (translated_groups.cc).
+  static bool runsAlone(const Dispatch &dispatch);
   static TranslatedRun runTranslated(Dispatch &dispatch, const TranslatedCode &code, WavePool &pool, GroupRange &taken);
 
   /// Gives every wave that can run a quantum.
   Progress run();
+  /// Waves that have ended without the interpreter.
+  uint64_t translatedWaves() const { return translated_; }
 
   /// Executes one instruction of one wave, for debuggers; `run` and `step` may be mixed. Returns why the wave stands
   /// where it does: None when its next instruction can be executed.
@@ -96,6 +99,8 @@ private:
   void completeBarrier();
   void ended(const Wave &wave, HostFpMode &fp);
   void observe(uint32_t wavesPerGroup);
+  /// Gives a wave a quantum in translated code, if there is an entry for it. False if the interpreter has to go on.
+  bool enterTranslated(Wave &wave, HostFpMode &fp);
 
   Dispatch &dispatch_;
   WavePool &pool_;
@@ -108,6 +113,13 @@ private:
   std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null when nobody watches
   std::vector<uint32_t> scratchSlots_;
   uint32_t running_ = 0;
+  uint64_t translated_ = 0;
+  std::vector<bool> interpreted_; ///< by wave: has been, at least in part
+
+  /// Stretches of straight code, or branches backwards in translated code, that a wave executes before others get their
+  /// turn: long enough that switching costs nothing, short enough that a wave spinning on a lock does not keep its
+  /// holder waiting for long.
+  static constexpr uint32_t kQuantum = 4096;
 };
 
 } // namespace luthier::vgpu
