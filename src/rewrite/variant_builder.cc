@@ -48,8 +48,7 @@ Result<void> VariantBuilder::prepareAssembly(uint32_t n) {
   if (!insertion.assembly || !refused_[n].empty())
     return {};
   if (insertion.sampling.any() || !insertion.predicate.empty())
-    return makeError(
-        "assembly runs in every visit, for the lanes that are active: every, when and if are for hooks");
+    return makeError("assembly runs in every visit, for the lanes that are active: every, when and if are for hooks");
   const AssemblyCode *code = LUTHIER_TRY(rewriter_.assemble(insertion.assembly->text, tools_->glue->waveSize()));
   RegSet all;
   all.insert({Reg::S0, static_cast<uint16_t>(number(Reg::End))});
