@@ -86,4 +86,15 @@ if "flops" in options.app:
     check(row["f32"] == threads * (4 * rounds + 1 + 2 * matrix), "f32:", row)
     check(row["f64"] == threads // 2 * 3 * rounds + matrix * threads // 64 * 2 * 16 * 16 * 4, "f64:", row)
     check(row["f16"] == threads * 5 + matrix * threads // 64 * 2 * 16 * 16 * 16, "f16:", row)
+# Every second launch runs unmodified: times are theirs, and the others are counted. One stream, so that launches complete in their order.
+if options.app[0].endswith("bitonic_sort"):
+    done, rows = tool_rows(options.build, options.app, "roofline", plain, ["alternate=yes"])
+    launches = collections.defaultdict(list)
+    for dispatch in done.dispatches():
+        launches[dispatch["kernel"].removesuffix(".kd")].append((dispatch["end"] - dispatch["begin"]) * 1e3 / done.stats["clock_hz"])
+    for kernel, (row,) in rows.items():
+        counted, timed = launches[kernel][::2], launches[kernel][1::2]
+        check(row["launches"] == len(counted), row, "of", len(launches[kernel]))
+        check(len(timed) > 1 and abs(row["ms"] - sum(timed) * len(counted) / len(timed)) < 0.001, row, "instead of", timed)
+    check(done.report["account"]["launches_instrumented"] == sum(row["launches"] for (row,) in rows.values()), done.report["account"])
 finish(f"{len(ours)} kernels, {sum(row['FLOPs'] for (row,) in ours.values())} FLOPs")
