@@ -135,7 +135,7 @@ ordered_json launchesOf(const Details &details) {
 }
 
 /// JSON inside of a script element: nothing in it may look like the element's end.
-std::string inScript(std::string json) {
+std::string inScript(std::string_view json) {
   std::string safe;
   safe.reserve(json.size());
   for (const char c : json)
