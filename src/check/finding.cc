@@ -19,6 +19,12 @@ constexpr Rule kRules[] = {
     {rule::kScratch, "An access to scratch memory outside the work-item's private segment"},
     {rule::kMisaligned, "An address that the instruction does not take as it is"},
     {rule::kLeak, "Memory that was never freed"},
+    {rule::kLdsRace, "Accesses of two waves to the same bytes of LDS, at least one a write, in no order"},
+    {rule::kBarrierLanes, "A barrier that some lanes of a wave went around"},
+    {rule::kBarrierSkipped, "A barrier that a wave went around"},
+    {rule::kBarrierMixed, "Waves of a workgroup that met at different barriers"},
+    {rule::kBarrierSplit, "Signals and waits of a split barrier that do not belong together"},
+    {rule::kBarrierStuck, "A workgroup in which no wave can go on"},
     {rule::kUninitialisedAddress, "A value that nobody has written is used as an address"},
     {rule::kUninitialisedBranch, "A value that nobody has written decides which way a branch goes"},
     {rule::kUninitialisedAtomic, "An atomic operation on a value that nobody has written"},
@@ -56,6 +62,18 @@ public:
         if ((*value)[d].is_number_unsigned())
           to[d] = (*value)[d].get<uint32_t>();
   }
+  void values(const char *name, std::vector<uint32_t> &to) const {
+    if (const json *value = find(name); value && value->is_array())
+      for (const json &one : *value)
+        if (one.is_number_unsigned())
+          to.push_back(one.get<uint32_t>());
+  }
+  void values(const char *name, std::vector<std::string> &to) const {
+    if (const json *value = find(name); value && value->is_array())
+      for (const json &one : *value)
+        if (one.is_string())
+          to.push_back(one.get<std::string>());
+  }
   template <class T, class Read> void list(const char *name, std::vector<T> &to, Read read) const {
     if (const json *value = find(name); value && value->is_array())
       for (const json &one : *value)
@@ -84,39 +102,76 @@ std::span<const Rule> rules() { return kRules; }
 std::string Finding::key() const {
   if (symbol.empty() && memory && !memory->allocatedAt.empty())
     return fmt::format("{}\n{}\n{}", rule, memory->allocatedAt.front().module, memory->allocatedAt.front().offset);
-  return fmt::format("{}\n{}\n{}\n{}", rule, symbol, function, offset);
+  const auto text = [](const CodePlace &at) { return fmt::format("{}\n{}\n{}", at.symbol, at.function, at.offset); };
+  std::string mine = text(*this);
+  if (!other)
+    return fmt::format("{}\n{}", rule, mine);
+  // Which of the two came first is by chance.
+  std::string theirs = text(*other);
+  if (theirs < mine)
+    std::swap(mine, theirs);
+  return fmt::format("{}\n{}\n{}", rule, mine, theirs);
 }
 
-json toJson(const Finding &finding) {
-  json out = {{"rule", finding.rule},
-              {"message", finding.message},
-              {"kernel", finding.kernel},
-              {"symbol", finding.symbol},
-              {"function", finding.function},
-              {"offset", finding.offset},
-              {"pc", finding.pc},
-              {"grid", finding.grid},
-              {"group_size", finding.groupSize},
-              {"workgroup", finding.workgroup},
-              {"wave", finding.wave},
-              {"wave_size", finding.waveSize},
-              {"has_address", finding.hasAddress},
-              {"address", finding.address},
-              {"process", finding.process},
-              {"program", finding.program},
-              {"count", finding.count}};
+namespace {
+
+void addPlace(json &out, const CodePlace &place) {
+  out["kernel"] = place.kernel;
+  out["symbol"] = place.symbol;
+  out["function"] = place.function;
+  out["offset"] = place.offset;
+  out["pc"] = place.pc;
   json &code = out["code"] = json::array();
-  for (const CodeLine &line : finding.code)
+  for (const CodeLine &line : place.code)
     code.push_back({{"offset", line.offset}, {"text", line.text}});
   json &source = out["source"] = json::array();
-  for (const SourcePosition &at : finding.source)
+  for (const SourcePosition &at : place.source)
     source.push_back({{"file", at.file}, {"line", at.line}, {"column", at.column}, {"function", at.function}});
+}
+
+void readPlace(const Reader &reader, CodePlace &place) {
+  reader.get("kernel", place.kernel);
+  reader.get("symbol", place.symbol);
+  reader.get("function", place.function);
+  reader.get("offset", place.offset);
+  reader.get("pc", place.pc);
+  reader.list("code", place.code, [](const Reader &line, CodeLine &into) {
+    line.get("offset", into.offset);
+    line.get("text", into.text);
+  });
+  reader.list("source", place.source, [](const Reader &at, SourcePosition &into) {
+    at.get("file", into.file);
+    at.get("line", into.line);
+    at.get("column", into.column);
+    at.get("function", into.function);
+  });
+}
+
+} // namespace
+
+json toJson(const Finding &finding) {
+  json out = {{"rule", finding.rule},           {"message", finding.message},
+              {"grid", finding.grid},           {"group_size", finding.groupSize},
+              {"workgroup", finding.workgroup}, {"wave", finding.wave},
+              {"wave_size", finding.waveSize},  {"has_address", finding.hasAddress},
+              {"address", finding.address},     {"process", finding.process},
+              {"program", finding.program},     {"count", finding.count}};
+  addPlace(out, finding);
+  if (const auto &other = finding.other) {
+    json &side = out["other"];
+    side = {{"what", other->what}, {"workgroup", other->workgroup}, {"wave", other->wave}, {"lanes", other->lanes}};
+    addPlace(side, *other);
+  }
+  if (!finding.missing.empty())
+    out["missing"] = finding.missing;
+  if (!finding.notes.empty())
+    out["notes"] = finding.notes;
   json &lanes = out["lanes"] = json::array();
   for (const LaneAddress &lane : finding.lanes)
     lanes.push_back({{"lane", lane.lane}, {"address", lane.address}});
-  json &notes = out["notes"] = json::array();
-  for (const Note &note : finding.notes)
-    notes.push_back({{"name", note.name}, {"value", note.value}});
+  json &details = out["details"] = json::array();
+  for (const Detail &detail : finding.details)
+    details.push_back({{"name", detail.name}, {"value", detail.value}});
   if (const auto &memory = finding.memory)
     out["memory"] = {{"begin", memory->begin},
                      {"size", memory->size},
@@ -136,11 +191,18 @@ std::optional<Finding> findingFrom(const json &value) {
   reader.get("message", finding.message);
   if (finding.rule.empty() || finding.message.empty())
     return std::nullopt;
-  reader.get("kernel", finding.kernel);
-  reader.get("symbol", finding.symbol);
-  reader.get("function", finding.function);
-  reader.get("offset", finding.offset);
-  reader.get("pc", finding.pc);
+  readPlace(reader, finding);
+  if (const json *found = reader.find("other")) {
+    const Reader from(*found);
+    OtherSide &other = finding.other.emplace();
+    readPlace(from, other);
+    from.get("what", other.what);
+    from.get("workgroup", other.workgroup);
+    from.get("wave", other.wave);
+    from.values("lanes", other.lanes);
+  }
+  reader.get("missing", finding.missing);
+  reader.values("notes", finding.notes);
   reader.get("grid", finding.grid);
   reader.get("group_size", finding.groupSize);
   reader.get("workgroup", finding.workgroup);
@@ -151,23 +213,13 @@ std::optional<Finding> findingFrom(const json &value) {
   reader.get("process", finding.process);
   reader.get("program", finding.program);
   reader.get("count", finding.count);
-  reader.list("code", finding.code, [](const Reader &line, CodeLine &into) {
-    line.get("offset", into.offset);
-    line.get("text", into.text);
-  });
-  reader.list("source", finding.source, [](const Reader &at, SourcePosition &into) {
-    at.get("file", into.file);
-    at.get("line", into.line);
-    at.get("column", into.column);
-    at.get("function", into.function);
-  });
   reader.list("lanes", finding.lanes, [](const Reader &lane, LaneAddress &into) {
     lane.get("lane", into.lane);
     lane.get("address", into.address);
   });
-  reader.list("notes", finding.notes, [](const Reader &note, Note &into) {
-    note.get("name", into.name);
-    note.get("value", into.value);
+  reader.list("details", finding.details, [](const Reader &detail, Detail &into) {
+    detail.get("name", into.name);
+    detail.get("value", into.value);
   });
   if (const json *found = reader.find("memory")) {
     const Reader from(*found);

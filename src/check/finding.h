@@ -26,6 +26,9 @@ inline constexpr std::string_view kOutOfBounds = "out-of-bounds", kUseAfterFree 
                                   kNullPointer = "null-pointer", kInvalidAddress = "invalid-address",
                                   kKernelArguments = "kernel-arguments", kLds = "lds-out-of-bounds",
                                   kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak",
+                                  kLdsRace = "lds-race", kBarrierLanes = "barrier-divergence",
+                                  kBarrierSkipped = "barrier-skipped", kBarrierMixed = "barrier-mixed",
+                                  kBarrierSplit = "barrier-split", kBarrierStuck = "barrier-stuck",
                                   kUninitialisedAddress = "uninitialised-address",
                                   kUninitialisedBranch = "uninitialised-branch",
                                   kUninitialisedAtomic = "uninitialised-atomic",
@@ -73,17 +76,8 @@ struct LaneAddress {
   bool operator==(const LaneAddress &) const = default;
 };
 
-/// Something more that a report says: a line of its own, or several if `value` has several.
-struct Note {
-  std::string name, value;
-  bool operator==(const Note &) const = default;
-};
-
-struct Finding {
-  std::string rule;
-  std::string message; ///< one line
-
-  // Where in the code. All empty for findings that are not about code.
+/// Where something is in the code. All empty for findings that are not about code.
+struct CodePlace {
   std::string kernel;   ///< as in the source
   std::string symbol;   ///< the same as linked
   std::string function; ///< that the instruction is in, as in the source; empty: the kernel itself
@@ -91,6 +85,27 @@ struct Finding {
   uint64_t pc = 0;
   std::vector<CodeLine> code;         ///< around the instruction
   std::vector<SourcePosition> source; ///< innermost function first; empty without debug information
+  bool operator==(const CodePlace &) const = default;
+};
+
+/// The other side of a finding that takes two: what it says of itself, and who that was.
+struct OtherSide : CodePlace {
+  std::string what; ///< "write of 4 bytes"
+  std::array<uint32_t, 3> workgroup{};
+  uint32_t wave = 0;
+  std::vector<uint32_t> lanes; ///< empty when they are not known
+  bool operator==(const OtherSide &) const = default;
+};
+
+/// Something that findings of one class say, under a name.
+struct Detail {
+  std::string name, value;
+  bool operator==(const Detail &) const = default;
+};
+
+struct Finding : CodePlace {
+  std::string rule;
+  std::string message; ///< one line
 
   // Who did it, when it was seen first.
   std::array<uint32_t, 3> grid{}, groupSize{}, workgroup{};
@@ -98,7 +113,11 @@ struct Finding {
   std::vector<LaneAddress> lanes; ///< empty for scalar instructions
   bool hasAddress = true;         ///< it is about addresses
   uint64_t address = 0;           ///< the first bad one
-  std::vector<Note> notes;
+
+  std::optional<OtherSide> other;
+  std::string missing;            ///< what would have made it right, in a few words; may be empty
+  std::vector<std::string> notes; ///< more lines for people
+  std::vector<Detail> details;
 
   std::optional<Memory> memory;
   uint32_t process = 0;

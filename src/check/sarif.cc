@@ -27,7 +27,7 @@ json physical(const SourcePosition &at) {
 }
 
 /// The kernel or function is always known; the line only with debug information.
-json locationOf(const Finding &finding) {
+json locationOf(const CodePlace &finding) {
   json location = json::object();
   if (!finding.source.empty() && finding.source.front().line)
     location["physicalLocation"] = physical(finding.source.front());
@@ -62,6 +62,11 @@ json resultOf(const Finding &finding) {
   json related = json::array();
   for (size_t n = 1; n < finding.source.size(); ++n)
     related.push_back({{"message", {{"text", "inlined into"}}}, {"physicalLocation", physical(finding.source[n])}});
+  if (finding.other) {
+    json other = locationOf(*finding.other);
+    other["message"] = {{"text", finding.other->what}};
+    related.push_back(other);
+  }
   if (!related.empty())
     result["relatedLocations"] = related;
   if (finding.memory) {

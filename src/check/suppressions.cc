@@ -40,13 +40,15 @@ bool Suppressions::covers(const Finding &finding) const {
   return std::ranges::any_of(entries_, [&](const Entry &entry) {
     if (entry.rule != "*" && entry.rule != finding.rule)
       return false;
-    if (matches(entry.pattern, finding.kernel) || matches(entry.pattern, finding.symbol))
-      return true;
     if (entry.pattern == "*")
       return true;
-    return std::ranges::any_of(finding.source, [&](const SourcePosition &at) {
-      return matches(entry.pattern, at.file) || matches(entry.pattern, fmt::format("{}:{}", at.file, at.line));
-    });
+    const auto isAt = [&](const CodePlace &place) {
+      return matches(entry.pattern, place.kernel) || matches(entry.pattern, place.symbol) ||
+             std::ranges::any_of(place.source, [&](const SourcePosition &at) {
+               return matches(entry.pattern, at.file) || matches(entry.pattern, fmt::format("{}:{}", at.file, at.line));
+             });
+    };
+    return isAt(finding) || (finding.other && isAt(*finding.other));
   });
 }
 

@@ -57,6 +57,39 @@ std::string workItems(const Finding &finding) {
   return rows.size() > kMostRows ? text + ", ..." : text;
 }
 
+void addCode(Lines &lines, const CodePlace &place) {
+  if (!place.function.empty())
+    lines.add("function", place.function);
+  for (size_t n = 0; n < place.source.size(); ++n) {
+    const SourcePosition &at = place.source[n];
+    std::string where = fmt::format("{}:{}", at.file, at.line);
+    if (at.column)
+      where += fmt::format(":{}", at.column);
+    if (place.source.size() > 1 && !at.function.empty())
+      where += fmt::format(" in {}{}", at.function, n + 1 < place.source.size() ? ", inlined into" : "");
+    lines.add(n == 0 ? "source" : "", where);
+    if (const std::string text = sourceText(at); n == 0 && !text.empty())
+      lines.add("", "  " + text);
+  }
+  for (const CodeLine &line : place.code)
+    lines.add(&line == place.code.data() ? "code" : "",
+              fmt::format("{} {:#06x}  {}", line.offset == place.offset ? '>' : ' ', line.offset, line.text));
+}
+
+/// "lanes 0-63 of wave 1 of workgroup (0, 0, 0)"
+std::string whoIs(const std::vector<uint32_t> &lanes, uint32_t wave, const std::array<uint32_t, 3> &workgroup) {
+  const std::string where = fmt::format("wave {} of workgroup {}", wave, triple(workgroup));
+  return lanes.empty() ? where : fmt::format("lane{} {} of {}", lanes.size() > 1 ? "s" : "", ranges(lanes), where);
+}
+
+void addOther(Lines &lines, const OtherSide &other, const Finding &finding) {
+  lines.add("with", other.what);
+  if (other.kernel != finding.kernel)
+    lines.add("kernel", other.kernel);
+  addCode(lines, other);
+  lines.add("by", whoIs(other.lanes, other.wave, other.workgroup));
+}
+
 void addStack(Lines &lines, std::string_view name, const std::vector<HostFrame> &stack) {
   for (size_t n = 0; n < std::min(stack.size(), kMostFrames); ++n) {
     const HostFrame &frame = stack[n];
@@ -87,40 +120,28 @@ std::string toText(const Finding &finding) {
   Lines lines(fmt::format("{}: {}", finding.rule, finding.message));
   if (!finding.kernel.empty())
     lines.add("kernel", finding.kernel);
-  if (!finding.function.empty())
-    lines.add("function", finding.function);
-  for (size_t n = 0; n < finding.source.size(); ++n) {
-    const SourcePosition &at = finding.source[n];
-    std::string where = fmt::format("{}:{}", at.file, at.line);
-    if (at.column)
-      where += fmt::format(":{}", at.column);
-    if (finding.source.size() > 1 && !at.function.empty())
-      where += fmt::format(" in {}{}", at.function, n + 1 < finding.source.size() ? ", inlined into" : "");
-    lines.add(n == 0 ? "source" : "", where);
-    if (const std::string text = sourceText(at); n == 0 && !text.empty())
-      lines.add("", "  " + text);
-  }
-  for (const CodeLine &line : finding.code)
-    lines.add(&line == finding.code.data() ? "code" : "",
-              fmt::format("{} {:#06x}  {}", line.offset == finding.offset ? '>' : ' ', line.offset, line.text));
-  for (const Note &note : finding.notes)
-    lines.add(note.name, note.value);
+  addCode(lines, finding);
+  for (const Detail &detail : finding.details)
+    lines.add(detail.name, detail.value);
   if (!finding.kernel.empty()) {
     std::vector<uint32_t> numbers;
     for (const LaneAddress &lane : finding.lanes)
       numbers.push_back(lane.lane);
-    const std::string where = fmt::format("wave {} of workgroup {}", finding.wave, triple(finding.workgroup));
-    lines.add("by", numbers.empty()
-                        ? where
-                        : fmt::format("lane{} {} of {}", numbers.size() > 1 ? "s" : "", ranges(numbers), where));
+    lines.add("by", whoIs(numbers, finding.wave, finding.workgroup));
     if (const std::string items = workItems(finding); !items.empty())
       lines.add("", fmt::format("work-item{} {}", numbers.size() > 1 ? "s" : "", items));
     const auto [low, high] = std::ranges::minmax_element(finding.lanes, {}, &LaneAddress::address);
-    if (finding.hasAddress)
+    if (finding.hasAddress && (!finding.lanes.empty() || finding.address || finding.memory))
       lines.add("address", finding.lanes.size() > 1 && low->address != high->address
                                ? fmt::format("{:#x} to {:#x}", low->address, high->address)
                                : fmt::format("{:#x}", finding.address));
   }
+  if (finding.other)
+    addOther(lines, *finding.other, finding);
+  if (!finding.missing.empty())
+    lines.add("missing", finding.missing);
+  for (const std::string &note : finding.notes)
+    lines.add(&note == finding.notes.data() ? "waves" : "", note);
   if (finding.memory)
     addMemory(lines, *finding.memory);
   if (!finding.kernel.empty())

@@ -72,10 +72,22 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
       return live && live->kind != Allocation::Kind::Device;
     };
   }
+  if (checks.has(check::Check::Race)) {
+    auto races = std::make_shared<RaceCheck>();
+    races->onRace = [this](const Wave &wave, const Inst *inst, const Race &race) { found(wave, inst, race); };
+    raceCheck_ = std::move(races);
+  }
+  if (checks.has(check::Check::Barrier)) {
+    auto barriers = std::make_shared<BarrierCheck>();
+    barriers->onProblem = [this](const Wave &wave, const BarrierProblem &problem) { found(wave, problem); };
+    barrierCheck_ = std::move(barriers);
+  }
 }
 
 void CheckSession::watch(Device &device) {
   device.memoryCheck = memoryCheck_;
+  device.raceCheck = raceCheck_;
+  device.barrierCheck = barrierCheck_;
   device.waitCheck = waitCheck_;
   device.initCheck = initCheck_;
   device.onLaunch = [this](const Launch &launch) { launched(launch); };
@@ -91,29 +103,43 @@ void CheckSession::launched(const Launch &launch) {
                          "(HSA_TOOLS_LIB), so accesses are checked by pages");
 }
 
-template <class Explain>
-void CheckSession::add(std::string_view rule, const Wave &wave, const Inst *inst, Explain explain) {
-  const std::tuple place(rule, wave.group->dispatch().launch().kernelObject, wave.pc(inst));
+void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
+  record(
+      {explainer_.ruleOf(wave, access, &allocations_), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+      [&] { return explainer_.explain(wave, inst, access, &allocations_); });
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
+  const uint64_t mine = wave.pc(inst), other = race.past.inst ? race.past.inst->pc : 0;
+  const auto [low, high] = std::minmax(mine, other); // which of the two came first is by chance
+  record({Explainer::ruleOf(race), wave.group->dispatch().launch().kernelObject, low, high},
+         [&] { return explainer_.explain(wave, inst, race, allocations_); });
+}
+
+void CheckSession::found(const Wave &wave, const BarrierProblem &problem) {
+  record({Explainer::ruleOf(problem), wave.group->dispatch().launch().kernelObject, problem.barrier->pc,
+          problem.other ? problem.other->pc : 0},
+         [&] { return explainer_.explain(wave, problem); });
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const EarlyUse &use) {
+  record({check::rule::kMissingWait, wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+         [&] { return explainer_.explain(wave, inst, use); });
+}
+
+void CheckSession::found(const Wave &wave, const Inst *inst, const UndefinedUse &use) {
+  record({Explainer::ruleOf(use), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
+         [&] { return explainer_.explain(wave, inst, use, allocations_); });
+}
+
+template <class Make> void CheckSession::record(const Place &place, Make make) {
   // Held while the finding is made: other waves at the same place wait for its number.
   std::lock_guard lock(mutex_);
   if (const auto at = known_.find(place); at != known_.end()) {
     records_->again(at->second);
     return;
   }
-  known_.emplace(place, records_->add(explain()));
-}
-
-void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
-  add(explainer_.ruleOf(wave, access, &allocations_), wave, inst,
-      [&] { return explainer_.explain(wave, inst, access, &allocations_); });
-}
-
-void CheckSession::found(const Wave &wave, const Inst *inst, const EarlyUse &use) {
-  add(check::rule::kMissingWait, wave, inst, [&] { return explainer_.explain(wave, inst, use); });
-}
-
-void CheckSession::found(const Wave &wave, const Inst *inst, const UndefinedUse &use) {
-  add(Explainer::ruleOf(use), wave, inst, [&] { return explainer_.explain(wave, inst, use, allocations_); });
+  known_.emplace(place, records_->add(make()));
 }
 
 void CheckSession::allocated(uint64_t begin, uint64_t size) {

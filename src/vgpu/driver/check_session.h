@@ -64,10 +64,14 @@ private:
   CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks);
   void found(const Wave &wave, const Inst *inst, const BadAccess &access);
+  void found(const Wave &wave, const Inst *inst, const Race &race);
+  void found(const Wave &wave, const BarrierProblem &problem);
   void found(const Wave &wave, const Inst *inst, const EarlyUse &use);
   void found(const Wave &wave, const Inst *inst, const UndefinedUse &use);
-  /// Adds a finding, or counts it if its place is known.
-  template <class Explain> void add(std::string_view rule, const Wave &wave, const Inst *inst, Explain explain);
+  /// Of a class, in a kernel, at one instruction or two (0: one).
+  using Place = std::tuple<std::string_view, uint64_t, uint64_t, uint64_t>;
+  /// Counts what was found there before, or adds what `make` makes of it.
+  template <class Make> void record(const Place &place, Make make);
   void launched(const Launch &launch);
 
   MemoryManager &memory_;
@@ -77,17 +81,20 @@ private:
   const std::unique_ptr<check::RecordWriter> records_;
   const uint64_t quarantineBytes_;
   const bool leaks_;
-  std::shared_ptr<MemoryCheck> memoryCheck_;   ///< null: not chosen
-  std::shared_ptr<const WaitCheck> waitCheck_; ///< the same
-  std::shared_ptr<InitCheck> initCheck_;       ///< the same
+  // Null: not chosen.
+  std::shared_ptr<MemoryCheck> memoryCheck_;
+  std::shared_ptr<const RaceCheck> raceCheck_;
+  std::shared_ptr<const BarrierCheck> barrierCheck_;
+  std::shared_ptr<const WaitCheck> waitCheck_;
+  std::shared_ptr<InitCheck> initCheck_;
   std::atomic<bool> tableSeen_{false};
 
   std::mutex mutex_;
-  std::map<std::tuple<std::string_view, uint64_t, uint64_t>, size_t> known_; ///< by rule, kernel and instruction
-  std::set<uint64_t> kernels_;                                               ///< that have been launched
-  std::map<uint64_t, uint64_t> registered_;                                  ///< GPU's addresses by the host's
-  std::deque<std::pair<uint64_t, uint64_t>> quarantine_;                     ///< addresses and sizes, oldest first
-  uint64_t quarantined_ = 0;                                                 ///< bytes
+  std::map<Place, size_t> known_;
+  std::set<uint64_t> kernels_;                           ///< that have been launched
+  std::map<uint64_t, uint64_t> registered_;              ///< GPU's addresses by the host's
+  std::deque<std::pair<uint64_t, uint64_t>> quarantine_; ///< addresses and sizes, oldest first
+  uint64_t quarantined_ = 0;                             ///< bytes
 };
 
 } // namespace luthier::vgpu

@@ -179,13 +179,13 @@ std::string_view Explainer::ruleOf(const Wave &, const BadAccess &access, const 
   return classify(access, nearest(access, exact));
 }
 
-void Explainer::addCode(Finding &finding, const Wave &wave, uint64_t pc, uint64_t words) const {
-  const Launch &launch = wave.group->dispatch().launch();
+void Explainer::addCode(check::CodePlace &finding, const CodeAt &at) const {
+  const uint64_t pc = at.pc;
   finding.pc = pc;
-  finding.symbol = wave.group->kernelName();
+  finding.symbol = code_.kernelName(at.kernelObject);
   finding.kernel = demangle(finding.symbol);
-  finding.offset = pc - entryAt(launch.kernelObject, wave.device->target());
-  const auto disassembler = isa::Disassembler::create(wave.device->target(), wave.lanes);
+  finding.offset = pc - entryAt(at.kernelObject, at.device.target());
+  const auto disassembler = isa::Disassembler::create(at.device.target(), at.lanes);
   const std::optional<LoadedObject> loaded = code_.objectAt(pc);
   const auto object = loaded ? object::CodeObject::parse(loaded->elf, "loaded code object")
                              : Result<object::CodeObject>(makeError("no code object"));
@@ -198,19 +198,24 @@ void Explainer::addCode(Finding &finding, const Wave &wave, uint64_t pc, uint64_
     if (disassembler)
       finding.code = linesAround(**disassembler, *code, function->address + loaded->bias, finding.offset);
     if (const auto lines = object::SourceLines::of(*object))
-      for (const object::SourceLocation &at : lines->framesAt(pc - loaded->bias))
-        finding.source.push_back({at.file, at.line, at.column, demangle(at.function)});
+      for (const object::SourceLocation &frame : lines->framesAt(pc - loaded->bias))
+        finding.source.push_back({frame.file, frame.line, frame.column, demangle(frame.function)});
     return;
   }
   // ROCr's own kernels are in no code object.
-  if (disassembler && wave.memory->mapped(pc, words * 4, wave.deviceMask))
-    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), words * 4}, pc)}};
+  if (disassembler && at.device.memory().mapped(pc, at.bytes, at.device.mask()))
+    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), at.bytes}, pc)}};
 }
 
 Finding Explainer::describe(const Wave &wave, const Inst *inst) const {
+  constexpr uint64_t kWord = 4;
+  return describe(wave, wave.pc(inst), kWord * (inst->words ? inst->words : 1));
+}
+
+Finding Explainer::describe(const Wave &wave, uint64_t pc, uint64_t bytes) const {
   const Launch &launch = wave.group->dispatch().launch();
   Finding finding;
-  addCode(finding, wave, wave.pc(inst), inst->words ? inst->words : 1);
+  addCode(finding, {pc, bytes, launch.kernelObject, *wave.device, wave.lanes});
   finding.grid = launch.grid;
   std::ranges::copy(launch.workgroup, finding.groupSize.begin());
   finding.workgroup = wave.group->id();
@@ -240,8 +245,9 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &
 
 /// Another instruction: its offset and text, and its line of source.
 std::string Explainer::placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const {
-  Finding there;
-  addCode(there, wave, pc, 1);
+  check::CodePlace there;
+  constexpr uint64_t kWord = 4;
+  addCode(there, {pc, kWord, wave.group->dispatch().launch().kernelObject, *wave.device, wave.lanes});
   std::string text = fmt::format("{:#06x}  {}", there.offset, instruction);
   if (!there.function.empty())
     text += " in " + there.function;
@@ -259,8 +265,8 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const EarlyUse &u
   finding.hasAddress = false;
   for (uint64_t m = use.lanes; m; m &= m - 1)
     finding.lanes.push_back({static_cast<uint32_t>(__builtin_ctzll(m)), 0});
-  finding.notes = {{"in flight", placeOf(wave, use.pc, use.operation)},
-                   {"enough", fmt::format("{} before {:#06x}", use.wait, finding.offset)}};
+  finding.details = {{"in flight", placeOf(wave, use.pc, use.operation)},
+                     {"enough", fmt::format("{} before {:#06x}", use.wait, finding.offset)}};
   return finding;
 }
 
@@ -341,7 +347,7 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const UndefinedUs
     break;
   }
   if (origin.pc)
-    finding.notes.push_back({"read by", placeOf(wave, origin.pc, origin.load)});
+    finding.details.push_back({"read by", placeOf(wave, origin.pc, origin.load)});
   return finding;
 }
 

@@ -5,8 +5,10 @@
 #include "check/finding.h"
 #include "vgpu/driver/loaded_code.h"
 #include "vgpu/driver/memory.h"
+#include "vgpu/wave/barrier_check.h"
 #include "vgpu/wave/init_check.h"
 #include "vgpu/wave/memory_check.h"
+#include "vgpu/wave/race.h"
 #include "vgpu/wave/waits.h"
 
 namespace luthier::vgpu {
@@ -21,6 +23,14 @@ public:
   /// Where an instruction is and who executes it: all that findings of every class say, without rule, message, lanes
   /// and memory.
   check::Finding describe(const Wave &wave, const Inst *inst) const;
+  check::Finding describe(const Wave &wave, uint64_t pc, uint64_t bytes) const;
+
+  /// Two accesses in no order.
+  check::Finding explain(const Wave &wave, const Inst *inst, const Race &race, const Allocations &allocations) const;
+  /// Barriers that not all reach.
+  check::Finding explain(const Wave &wave, const BarrierProblem &problem) const;
+  static std::string_view ruleOf(const Race &race);
+  static std::string_view ruleOf(const BarrierProblem &problem);
 
   /// A use of something before a wait covers the operation that writes it.
   check::Finding explain(const Wave &wave, const Inst *inst, const EarlyUse &use) const;
@@ -36,7 +46,15 @@ public:
 
 private:
   std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
-  void addCode(check::Finding &finding, const Wave &wave, uint64_t pc, uint64_t words) const;
+
+  /// An instruction: where it is and what executes it.
+  struct CodeAt {
+    uint64_t pc = 0, bytes = 0;
+    uint64_t kernelObject = 0;
+    const Device &device;
+    uint32_t lanes = 0; ///< of its waves
+  };
+  void addCode(check::CodePlace &place, const CodeAt &at) const;
   std::string placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const;
 
   LoadedCode &code_;

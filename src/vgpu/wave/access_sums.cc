@@ -53,7 +53,7 @@ void WaveAccessSums::before(const Wave &w, const Inst *inst) {
   const Operands &o = *current_->operands;
   if (!o.memory)
     return;
-  addresses_ = addressesOf(w, o);
+  addressesOf(w, o, addresses_);
   if (!addresses_.first.empty())
     mask_ = o.space == MemorySpace::Scalar ? 1 : w.exec();
 }

@@ -2,6 +2,7 @@
 
 #include "vgpu/exec/row.h"
 #include "vgpu/state/wave.h"
+#include "vgpu/wave/checked_code.h"
 #include "vgpu/wave/decoder.h"
 #include "vgpu/wave/device.h"
 
@@ -42,7 +43,8 @@ CodeChunk::CodeChunk(uint64_t base) : base_(base) {
 
 CodeChunk::~CodeChunk() { munmap(insts_, kChunkMemory); }
 
-CodeSnapshot::CodeSnapshot(Device &device, Decoder &decoder) : device_(device), decoder_(decoder) {}
+CodeSnapshot::CodeSnapshot(Device &device, Decoder &decoder, uint32_t lanes)
+    : device_(device), decoder_(decoder), lanes_(lanes) {}
 CodeSnapshot::~CodeSnapshot() = default;
 
 CodeChunk &CodeSnapshot::chunkFor(uint64_t pc) {
@@ -90,7 +92,11 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
     }
     decoder_.decode({reinterpret_cast<const uint8_t *>(pc), readable}, pc, next.inst);
     // Stop where control does: behind an unconditional jump, and where decoding failed.
-    if (!next.inst.row || (next.inst.row->traits & kEndsRun))
+    const bool ends = !next.inst.row || (next.inst.row->traits & kEndsRun);
+    if (CheckedCode *checked = device_.checkedCode())
+      checked->wrap(next.inst, {reinterpret_cast<const uint8_t *>(pc), readable}, pc, lanes_, decoder_,
+                    device_.target());
+    if (ends)
       break;
     pc += next.inst.words * 4ull;
   }
@@ -118,7 +124,7 @@ std::shared_ptr<CodeSnapshot> CodeCache::current() {
   Decoder &mine = decoder();
   std::lock_guard lock(mutex_);
   if (!current_)
-    current_ = std::make_shared<CodeSnapshot>(device_, mine);
+    current_ = std::make_shared<CodeSnapshot>(device_, mine, lanes_);
   return current_;
 }
 

@@ -25,7 +25,7 @@ class Device;
 
 class CodeSnapshot {
 public:
-  CodeSnapshot(Device &device, Decoder &decoder);
+  CodeSnapshot(Device &device, Decoder &decoder, uint32_t lanes);
   ~CodeSnapshot();
 
   /// The decoded instruction at `pc`, and the chunk it is in. Never null: what cannot be decoded is a record whose
@@ -44,6 +44,7 @@ private:
 
   Device &device_;
   Decoder &decoder_;
+  const uint32_t lanes_;
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::unique_ptr<CodeChunk>> chunks_;
   Translations translations_;

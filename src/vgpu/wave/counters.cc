@@ -41,6 +41,20 @@ constexpr WaitRow kWaitRows[] = {
 
 } // namespace
 
+bool isDoneInOrder(MemorySpace space, const isa::Target &target) {
+  switch (space) {
+  case MemorySpace::Global:
+  case MemorySpace::Scratch:
+  case MemorySpace::Buffer:
+  case MemorySpace::Lds:
+    return true;
+  case MemorySpace::Flat:
+    return target.flatInOrder;
+  default:
+    return false;
+  }
+}
+
 CounterSet countersOf(const Instr &instr, const isa::Target &target) {
   const std::string_view name = instr.mnemonic();
   if (isUncounted(name))

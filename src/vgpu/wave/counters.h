@@ -25,6 +25,9 @@ constexpr bool contains(CounterSet set, Counter counter) { return set & setOf(co
 /// The counters that an instruction goes through. FLAT has two.
 CounterSet countersOf(const Instr &instr, const isa::Target &target);
 
+/// Whether operations of this space are done in the order of their issue, as far as they share a counter.
+bool isDoneInOrder(MemorySpace space, const isa::Target &target);
+
 /// How many operations of each counter a wait leaves in flight.
 struct WaitLimits {
   static constexpr uint16_t kAny = UINT16_MAX;

@@ -12,6 +12,7 @@
 #include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/trace.h"
 #include "vgpu/wave/waits.h"
+#include "vgpu/wave/wave_checks.h"
 
 #include <bit>
 
@@ -36,7 +37,8 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   }
   const auto &waitCheck = launch.waitCheck ? launch.waitCheck : dispatch.device().waitCheck;
   const auto &initCheck = launch.initCheck ? launch.initCheck : dispatch.device().initCheck;
-  if (!trace && !strictWaits && !poison && !strictResources && !waitCheck && !initCheck)
+  if (!trace && !strictWaits && !poison && !strictResources && !waitCheck && !initCheck &&
+      !dispatch.device().checkedCode())
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
@@ -60,8 +62,11 @@ Observation::~Observation() {
     accessSums.write(*this);
 }
 
-WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, UndefinedBytes &undefinedLds)
+WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group,
+                           UndefinedBytes *undefinedLds)
     : observation_(observation) {
+  if (group)
+    checks_ = std::make_unique<WaveChecks>(*group);
   if (observation.trace && observation.trace->wantsWave(waveNumber)) {
     if (observation.trace->content() == TraceContent::AccessSums)
       sums_ = std::make_unique<WaveAccessSums>(observation);
@@ -71,7 +76,7 @@ WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, Undefi
   if (observation.strictWaits || observation.waitCheck)
     waits_ = std::make_unique<WaitChecker>(observation.waitCheck.get());
   if (observation.initCheck)
-    init_ = std::make_unique<WaveInit>(*observation.initCheck, undefinedLds);
+    init_ = std::make_unique<WaveInit>(*observation.initCheck, *undefinedLds);
   if (observation.poison)
     poisoner_ = std::make_unique<WavePoisoner>(observation, waveNumber);
   if (observation.machine) {
@@ -89,6 +94,8 @@ WaveObserver::~WaveObserver() {
 void WaveObserver::start(Wave &w) {
   if (resources_)
     resources_->start(w);
+  if (checks_)
+    checks_->start(w);
   if (init_)
     init_->start(w);
 }

@@ -2,7 +2,8 @@
 //
 // Several things watch waves: the trace (trace.h), the checks (waits.h, init_check.h), the strict machine
 // (strict_resources.h) and what overwrites dead registers (poison.h). A wave that nobody watches has no observer and
-// runs in the ordinary loops of wave.cc, which know nothing of this.
+// runs in the ordinary loops of wave.cc, which know nothing of this. So do waves of which only some instructions are
+// watched: these have handlers that call (checked_code.h).
 //
 // Checks are used on large programs, and most instructions do not concern them: they say which registers they wait for
 // something to happen to, and an instruction that names none of these, nor memory, is let pass after a look into a
@@ -20,12 +21,14 @@
 namespace luthier::vgpu {
 
 class Dispatch;
+class GroupChecks;
 class StrictCaches;
 class Trace;
 class WaitChecker;
 struct WaitCheck;
 class WaveAccessSums;
 class WaveCaches;
+class WaveChecks;
 class WaveResources;
 class WaveTracer;
 struct StrictMachine;
@@ -55,11 +58,16 @@ struct Observation {
 
 class WaveObserver {
 public:
-  /// `waveNumber` counts the dispatch's waves in grid order; `undefinedLds` is the workgroup's.
-  WaveObserver(Observation &observation, uint64_t waveNumber, UndefinedBytes &undefinedLds);
+  /// `waveNumber` counts the dispatch's waves in grid order. `group`: checks of its workgroup, or null. `undefinedLds`:
+  /// what is undefined of the workgroup's LDS; null where that is not checked.
+  WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group, UndefinedBytes *undefinedLds);
   ~WaveObserver();
   /// False when nobody watches this wave.
-  bool active() const { return tracer_ || sums_ || waits_ || init_ || poisoner_ || resources_; }
+  bool active() const { return stepping() || checks_; }
+  /// Whether every instruction is watched.
+  bool stepping() const { return tracer_ || sums_ || waits_ || init_ || poisoner_ || resources_; }
+  /// Who looks at some instructions (checked_code.h); null: nobody.
+  WaveChecks *checks() const { return checks_.get(); }
 
   /// Before the wave's first instruction.
   void start(Wave &w);
@@ -84,6 +92,7 @@ private:
   std::unique_ptr<WavePoisoner> poisoner_;
   std::unique_ptr<WaveResources> resources_;
   std::unique_ptr<WaveCaches> caches_; ///< where there are `resources_`
+  std::unique_ptr<WaveChecks> checks_;
 };
 
 /// The interpreter for waves with an observer, in every mode.

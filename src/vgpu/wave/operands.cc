@@ -204,8 +204,15 @@ void laneAddresses(const Wave &w, const Operands &o, bool second, uint64_t *to) 
 
 Addresses addressesOf(const Wave &w, const Operands &o) {
   Addresses result;
+  addressesOf(w, o, result);
+  return result;
+}
+
+void addressesOf(const Wave &w, const Operands &o, Addresses &result) {
+  result.first.clear();
+  result.second.clear();
   if (!o.memory)
-    return result;
+    return;
   const MemoryAccess &m = *o.memory;
   const auto fill = [&](std::vector<uint64_t> &to, bool second) {
     to.resize(m.space == MemorySpace::Scalar ? 1 : w.lanes);
@@ -225,7 +232,6 @@ Addresses addressesOf(const Wave &w, const Operands &o) {
   }
   if (m.two)
     fill(result.second, true);
-  return result;
 }
 
 const OperandCache::Known &OperandCache::of(const Wave &w, const Inst *inst) {

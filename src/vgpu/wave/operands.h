@@ -71,6 +71,8 @@ struct Addresses {
   std::vector<uint64_t> first, second;
 };
 Addresses addressesOf(const Wave &w, const Operands &operands);
+/// The same into memory that is used again and again.
+void addressesOf(const Wave &w, const Operands &operands, Addresses &to);
 /// The same without memory of its own: `to` has room for kMaxLanes. `second`: of the second place.
 void laneAddresses(const Wave &w, const Operands &operands, bool second, uint64_t *to);
 

@@ -111,7 +111,7 @@ void WaveCaches::enter(Wave &w, const OperandCache::Known &o) {
 
 void WaveCaches::enterScalar(Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
-  addresses_ = addressesOf(w, o);
+  addressesOf(w, o, addresses_);
   inside_ = m.bytes / 4;
   if (!o.mnemonic.starts_with("s_buffer"))
     return;
@@ -123,7 +123,7 @@ void WaveCaches::enterScalar(Wave &w, const Operands &o) {
 
 void WaveCaches::enterVector(Wave &w, const Operands &o) {
   const MemoryAccess &m = *o.memory;
-  addresses_ = addressesOf(w, o);
+  addressesOf(w, o, addresses_);
   lanes_ = w.exec();
   if (o.space == MemorySpace::Buffer && !m.store && !m.atomic) {
     const BufferResource buffer = bufferOf(w, o);

@@ -14,21 +14,6 @@ namespace {
 /// The most that a counter can say.
 constexpr size_t kLongestCount = 63;
 
-/// Whether operations of this space are done in the order of their issue, as far as they share a counter.
-bool inOrder(MemorySpace space, const isa::Target &target) {
-  switch (space) {
-  case MemorySpace::Global:
-  case MemorySpace::Scratch:
-  case MemorySpace::Buffer:
-  case MemorySpace::Lds:
-    return true;
-  case MemorySpace::Flat:
-    return target.flatInOrder;
-  default:
-    return false;
-  }
-}
-
 /// Whether results of `later` arrive after those of an operation of `earlier` by themselves.
 bool writeInOrder(MemorySpace earlier, MemorySpace later, const isa::Target &target) {
   const auto vector = [](MemorySpace space) {
@@ -331,7 +316,7 @@ void WaitChecker::after(Wave &w, const Inst *inst, const Operands &o) {
   }
   saved_.clear();
   const uint64_t active = issued_.lanes;
-  const bool ordered = inOrder(o.space, w.device->target());
+  const bool ordered = isDoneInOrder(o.space, w.device->target());
   for (unsigned n = 0; n < kCounters; ++n) {
     const auto counter = static_cast<Counter>(n);
     if (!contains(o.counters, counter))

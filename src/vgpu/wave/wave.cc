@@ -86,11 +86,12 @@ void Wave::run(uint64_t budget, HostFpMode &fp, bool exact) {
     stop = Stop::None;
     fp.set(mxcsrForF32(mode));
     const bool mixed = mxcsrForF32(mode) != mxcsrForF64(mode);
-    if (!observer && !(mode & kModal) && !counts && !mixed && !exact) [[likely]] {
+    const bool stepping = observer && observer->stepping();
+    if (!stepping && !(mode & kModal) && !counts && !mixed && !exact) [[likely]] {
       loop(*this, budget);
       continue;
     }
-    if (observer)
+    if (stepping)
       runObserved(*this, budget);
     else if (mode & kModal)
       runModal(*this, budget);

@@ -5,6 +5,7 @@
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/observer.h"
 #include "vgpu/wave/strict_resources.h"
+#include "vgpu/wave/wave_checks.h"
 
 #include <fmt/format.h>
 
@@ -125,13 +126,17 @@ std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, W
 void Workgroup::observe(uint32_t wavesPerGroup) {
   const auto &groups = dispatch_.groups_;
   const uint64_t first = (id_[0] + uint64_t{groups[0]} * (id_[1] + uint64_t{groups[1]} * id_[2])) * wavesPerGroup;
-  undefinedLds_ = std::make_unique<UndefinedBytes>();
   if (const StrictMachine *machine = dispatch_.observation_->machine.get())
     machine->start(lds_, waves_, first);
-  if (dispatch_.observation_->initCheck)
+  if (dispatch_.observation_->initCheck) {
+    undefinedLds_ = std::make_unique<UndefinedBytes>();
     undefinedLds_->reset(lds_.size());
+  }
+  checks_ =
+      GroupChecks::of(dispatch_.device(), dispatch_.launch().groupSegmentSize, static_cast<uint32_t>(waves_.size()));
   for (Wave *wave : waves_) {
-    auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, *undefinedLds_);
+    auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, checks_.get(),
+                                                   undefinedLds_.get());
     if (!observer->active())
       continue;
     observer->start(*wave);
@@ -184,7 +189,28 @@ void Workgroup::completeBarrier() {
     wave->barrierSignalled = false;
     wave->barrierComplete = true;
   }
+  if (checks_)
+    checks_->complete();
   releaseBarrier();
+}
+
+/// All that are left wait at a split barrier that nobody can complete: each needs a signal from one that waits.
+bool Workgroup::isStuck() const {
+  return dispatch_.device().target().splitBarriers && std::ranges::all_of(waves_, [](const Wave *wave) {
+           return wave->stop == Stop::End || (wave->stop == Stop::Barrier && !wave->barrierComplete);
+         });
+}
+
+void Workgroup::reportStuck() {
+  const Wave *first = *std::ranges::find(waves_, Stop::Barrier, &Wave::stop);
+  if (checks_)
+    checks_->stuck(*first);
+  std::string text = fmt::format("no wave of workgroup {} of {} can go on: all that are left wait at a barrier",
+                                 position(), kernelName());
+  for (const Wave *wave : waves_)
+    text += fmt::format("\n  wave {:<6} {}", wave->index,
+                        wave->stop == Stop::End ? "has ended" : fmt::format("waits at {:#x}", wave->pc(wave->ip)));
+  fault({Fault::Kind::Trap, first->pc(first->ip), false, std::move(text)});
 }
 
 /// Signals in [22:16], members in [10:4], valid in [0].
@@ -194,6 +220,8 @@ uint32_t Workgroup::barrierState() const {
 }
 
 void Workgroup::ended(const Wave &wave, HostFpMode &fp) {
+  if (checks_)
+    checks_->ended(wave);
   completeBarrier();
   if (const auto &report = dispatch_.launch().onWaveEnd) {
     fp.setOwn();
@@ -245,8 +273,11 @@ Workgroup::Progress Workgroup::run() {
         break;
       case Stop::End:
         ended(*wave, fp);
-        if (--running_ == 0)
+        if (--running_ == 0) {
+          if (checks_)
+            checks_->finish(waves_);
           return Progress::Finished;
+        }
         break;
       case Stop::Fault:
         ended(*wave, fp);
@@ -256,6 +287,12 @@ Workgroup::Progress Workgroup::run() {
       }
     }
     if (atBarrier && atBarrier == running_) {
+      if (isStuck()) {
+        reportStuck();
+        return Progress::Finished;
+      }
+      if (checks_ && !dispatch_.device().target().splitBarriers)
+        checks_->release(waves_);
       releaseBarrier();
       released = true;
     }

@@ -35,6 +35,7 @@ struct GroupRange {
   bool empty() const { return next == end; }
 };
 
+class GroupChecks;
 class TranslatedCode;
 
 class Workgroup {
@@ -90,6 +91,8 @@ private:
   static std::unique_ptr<Workgroup> make(Dispatch &dispatch, uint64_t index, WavePool &pool, OpcodeCount *counts,
                                          std::vector<uint32_t> slots = {});
   void releaseBarrier();
+  bool isStuck() const;
+  void reportStuck();
   void completeBarrier();
   void ended(const Wave &wave, HostFpMode &fp);
   void observe(uint32_t wavesPerGroup);
@@ -100,8 +103,9 @@ private:
   std::array<uint32_t, 3> size_{}; ///< clipped at the grid's edge
   std::vector<uint8_t> lds_;
   std::vector<Wave *> waves_;
+  std::unique_ptr<GroupChecks> checks_;                  ///< null when none looks at workgroups
   std::vector<std::unique_ptr<WaveObserver>> observers_; ///< empty when nobody watches
-  std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null when nobody watches
+  std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null unless that is checked
   std::vector<uint32_t> scratchSlots_;
   uint32_t running_ = 0;
 };

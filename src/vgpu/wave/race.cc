@@ -1,0 +1,21 @@
+#include "vgpu/wave/race.h"
+
+namespace luthier::vgpu {
+
+void Races::add(const Race &like, unsigned lane, uint64_t address, unsigned pastLane) {
+  Race *same = nullptr;
+  for (Race &race : found_)
+    if (race.missing == like.missing && race.past.inst == like.past.inst && race.past.wave == like.past.wave &&
+        race.past.workgroup == like.past.workgroup && race.past.write == like.past.write)
+      same = &race;
+  if (!same) {
+    same = &found_.emplace_back(like);
+    same->lanes = same->past.lanes = 0;
+  }
+  if (!(same->lanes >> lane & 1))
+    same->addresses[lane] = address;
+  same->lanes |= uint64_t{1} << lane;
+  same->past.lanes |= uint64_t{1} << pastLane;
+}
+
+} // namespace luthier::vgpu
