@@ -10,7 +10,7 @@ namespace luthier::check {
 
 namespace {
 
-constexpr std::string_view kNames[] = {"memory", "race", "init", "barrier", "wait"};
+constexpr std::string_view kNames[] = {"memory", "race", "barrier", "init", "wait"};
 
 } // namespace
 

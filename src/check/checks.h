@@ -11,7 +11,7 @@
 
 namespace luthier::check {
 
-enum class Check : uint8_t { Memory, Race, Init, Barrier, Wait };
+enum class Check : uint8_t { Memory, Race, Barrier, Init, Wait };
 
 /// By their numbers.
 std::span<const std::string_view> checkNames();

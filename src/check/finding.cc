@@ -164,12 +164,14 @@ json toJson(const Finding &finding) {
   }
   if (!finding.missing.empty())
     out["missing"] = finding.missing;
+  if (!finding.notes.empty())
+    out["notes"] = finding.notes;
   json &lanes = out["lanes"] = json::array();
   for (const LaneAddress &lane : finding.lanes)
     lanes.push_back({{"lane", lane.lane}, {"address", lane.address}});
-  json &notes = out["notes"] = json::array();
-  for (const Note &note : finding.notes)
-    notes.push_back({{"name", note.name}, {"value", note.value}});
+  json &details = out["details"] = json::array();
+  for (const Detail &detail : finding.details)
+    details.push_back({{"name", detail.name}, {"value", detail.value}});
   if (const auto &memory = finding.memory)
     out["memory"] = {{"begin", memory->begin},
                      {"size", memory->size},
@@ -200,6 +202,7 @@ std::optional<Finding> findingFrom(const json &value) {
     from.values("lanes", other.lanes);
   }
   reader.get("missing", finding.missing);
+  reader.values("notes", finding.notes);
   reader.get("grid", finding.grid);
   reader.get("group_size", finding.groupSize);
   reader.get("workgroup", finding.workgroup);
@@ -214,9 +217,9 @@ std::optional<Finding> findingFrom(const json &value) {
     lane.get("lane", into.lane);
     lane.get("address", into.address);
   });
-  reader.list("notes", finding.notes, [](const Reader &note, Note &into) {
-    note.get("name", into.name);
-    note.get("value", into.value);
+  reader.list("details", finding.details, [](const Reader &detail, Detail &into) {
+    detail.get("name", into.name);
+    detail.get("value", into.value);
   });
   if (const json *found = reader.find("memory")) {
     const Reader from(*found);

@@ -76,12 +76,6 @@ struct LaneAddress {
   bool operator==(const LaneAddress &) const = default;
 };
 
-/// Something more that a report says: a line of its own, or several if `value` has several.
-struct Note {
-  std::string name, value;
-  bool operator==(const Note &) const = default;
-};
-
 /// Where something is in the code. All empty for findings that are not about code.
 struct CodePlace {
   std::string kernel;   ///< as in the source
@@ -103,6 +97,12 @@ struct OtherSide : CodePlace {
   bool operator==(const OtherSide &) const = default;
 };
 
+/// Something that findings of one class say, under a name.
+struct Detail {
+  std::string name, value;
+  bool operator==(const Detail &) const = default;
+};
+
 struct Finding : CodePlace {
   std::string rule;
   std::string message; ///< one line
@@ -113,10 +113,11 @@ struct Finding : CodePlace {
   std::vector<LaneAddress> lanes; ///< empty for scalar instructions
   bool hasAddress = true;         ///< it is about addresses
   uint64_t address = 0;           ///< the first bad one
-  std::vector<Note> notes;
 
   std::optional<OtherSide> other;
-  std::string missing; ///< what would have made it right, in a few words; may be empty
+  std::string missing;            ///< what would have made it right, in a few words; may be empty
+  std::vector<std::string> notes; ///< more lines for people
+  std::vector<Detail> details;
 
   std::optional<Memory> memory;
   uint32_t process = 0;

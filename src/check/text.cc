@@ -121,8 +121,8 @@ std::string toText(const Finding &finding) {
   if (!finding.kernel.empty())
     lines.add("kernel", finding.kernel);
   addCode(lines, finding);
-  for (const Note &note : finding.notes)
-    lines.add(note.name, note.value);
+  for (const Detail &detail : finding.details)
+    lines.add(detail.name, detail.value);
   if (!finding.kernel.empty()) {
     std::vector<uint32_t> numbers;
     for (const LaneAddress &lane : finding.lanes)
@@ -131,7 +131,7 @@ std::string toText(const Finding &finding) {
     if (const std::string items = workItems(finding); !items.empty())
       lines.add("", fmt::format("work-item{} {}", numbers.size() > 1 ? "s" : "", items));
     const auto [low, high] = std::ranges::minmax_element(finding.lanes, {}, &LaneAddress::address);
-    if (finding.hasAddress)
+    if (finding.hasAddress && (!finding.lanes.empty() || finding.address || finding.memory))
       lines.add("address", finding.lanes.size() > 1 && low->address != high->address
                                ? fmt::format("{:#x} to {:#x}", low->address, high->address)
                                : fmt::format("{:#x}", finding.address));
@@ -140,6 +140,8 @@ std::string toText(const Finding &finding) {
     addOther(lines, *finding.other, finding);
   if (!finding.missing.empty())
     lines.add("missing", finding.missing);
+  for (const std::string &note : finding.notes)
+    lines.add(&note == finding.notes.data() ? "waves" : "", note);
   if (finding.memory)
     addMemory(lines, *finding.memory);
   if (!finding.kernel.empty())

@@ -34,7 +34,7 @@ GPU = ["--gpu", "gfx90a"]
 
 # Names of checks.
 ended = check(["speed", *GPU], "clean")
-expect(ended.returncode == 2 and "there is no check 'speed'; expected one of: memory, race, barrier, or all" in ended.stderr, "an unknown check", ended)
+expect(ended.returncode == 2 and "there is no check 'speed'; expected one of: memory, race, barrier, init, wait, or all" in ended.stderr, "an unknown check", ended)
 ended = subprocess.run([luthier, "check", "memory", *GPU], capture_output=True, text=True, check=False)
 expect(ended.returncode == 2 and "No application" in ended.stderr, "no application", ended)
 ended = check(["memory", *GPU], "", "/nowhere/app")
@@ -42,7 +42,7 @@ expect(ended.returncode == 127 and "not found" in ended.stderr and "kernels" not
 
 # Exit statuses.
 ended = check(["all", *GPU], "clean")
-expect(ended.returncode == 0 and re.search(r"0 findings; \d kernels, \d launches checked for: memory, race, barrier", ended.stderr), "a clean run", ended)
+expect(ended.returncode == 0 and re.search(r"0 findings; \d kernels, \d launches checked for: memory, race, barrier, init, wait", ended.stderr), "a clean run", ended)
 expect(check(["memory", *GPU], "status").returncode == 7, "the application's own status", ended)
 for how in ("end", "_exit", "abort", "kill", "child", "both"):
     ended = check(["memory", *GPU], how)

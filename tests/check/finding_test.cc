@@ -45,7 +45,22 @@ Finding example() {
   return finding;
 }
 
-TEST(Finding, SurvivesJson) { EXPECT_EQ(findingFrom(toJson(example())), example()); }
+TEST(Finding, SurvivesJson) {
+  Finding finding = example();
+  EXPECT_EQ(findingFrom(toJson(finding)), finding);
+  finding.hasAddress = false;
+  finding.details = {{"in flight", "0x0034  global_load_dword v2, v[0:1], off"}, {"enough", "s_waitcnt vmcnt(0)"}};
+  EXPECT_EQ(findingFrom(toJson(finding)), finding);
+}
+
+TEST(Finding, TextHasDetailsAndNoAddressWithoutOne) {
+  Finding finding = example();
+  EXPECT_THAT(toText(finding), HasSubstr("\n  address     0x7f0000002190"));
+  finding.hasAddress = false;
+  finding.details = {{"enough", "s_waitcnt vmcnt(0) before 0x003c"}};
+  EXPECT_THAT(toText(finding), HasSubstr("\n  enough      s_waitcnt vmcnt(0) before 0x003c\n"));
+  EXPECT_THAT(toText(finding), Not(HasSubstr("\n  address ")));
+}
 
 TEST(Finding, OfOtherTypesIsNone) {
   EXPECT_EQ(findingFrom(nlohmann::json::array()), std::nullopt);

@@ -22,7 +22,7 @@ INIT = {
     "uniform_branch": ("branch", "s_cbranch_", [], "decides a branch, and comes from byte 0 of 4 bytes", "s_load_"),
     "loop_count": ("branch", "s_cbranch_", [], "decides a branch, and comes from byte 0 of 4 bytes", "s_load_"),
     "lds_never": ("branch", "", [0, 1, 2, 3], "comes from LDS at offset 0xfc", "ds_(read|load)_"),
-    "scratch_part": ("branch", "", [7, 9], "comes from private memory at offset 0x40", r"(buffer|scratch)_load_"),
+    "scratch_part": ("branch", "", [7, 9], "comes from private memory at offset 0x40", r"(buffer|scratch|flat)_load_"),
     "register_never": ("branch", "", ALL[5:], "comes from register v", None),
     "counter": ("atomic", "global_atomic_add", ALL, "an atomic operation changes byte 0 of 16 bytes of device memory", None),
     "atomic_operand": ("atomic", "global_atomic_add", None, "is the operand of an atomic operation, and comes from byte 240", LOAD),
@@ -80,7 +80,7 @@ def expect_init(case, finding):
     expect(re.match(instruction, instruction_of(finding)), f"{case}: the instruction is {instruction_of(finding)}")
     expect(message in finding["message"] and "which nobody has written" in finding["message"], f"{case}: the message is: {finding['message']}")
     expect_items(case, finding, items)
-    notes = {note["name"]: note["value"] for note in finding["notes"]}
+    notes = {note["name"]: note["value"] for note in finding["details"]}
     expect(("read by" in notes) == (load is not None), f"{case}: notes are {notes}")
     if load:
         expect(re.search(r"0x\w+  (" + load + ")", notes["read by"]), f"{case}: read by {notes['read by']}")
@@ -97,7 +97,7 @@ def expect_wait(case, finding):
     expect(re.match(instruction, instruction_of(finding)), f"{case}: the instruction is {instruction_of(finding)}")
     expect(message in finding["message"], f"{case}: the message is: {finding['message']}")
     expect_items(case, finding, items)
-    notes = {note["name"]: note["value"] for note in finding["notes"]}
+    notes = {note["name"]: note["value"] for note in finding["details"]}
     expect(in_flight in notes["in flight"], f"{case}: in flight is {notes['in flight']}")
     expect(notes["enough"].startswith(wait), f"{case}: enough is {notes['enough']}")
     expect(finding["count"] == 2 * 64 // finding["wave_size"], f"{case}: seen {finding['count']} times")

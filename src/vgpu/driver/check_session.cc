@@ -55,16 +55,6 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
       found(wave, inst, access);
     };
   }
-  if (checks.has(check::Check::Race)) {
-    auto races = std::make_shared<RaceCheck>();
-    races->onRace = [this](const Wave &wave, const Inst *inst, const Race &race) { found(wave, inst, race); };
-    raceCheck_ = std::move(races);
-  }
-  if (checks.has(check::Check::Barrier)) {
-    auto barriers = std::make_shared<BarrierCheck>();
-    barriers->onProblem = [this](const Wave &wave, const BarrierProblem &problem) { found(wave, problem); };
-    barrierCheck_ = std::move(barriers);
-  }
   if (checks.has(check::Check::Wait)) {
     auto waits = std::make_shared<WaitCheck>();
     waits->onFinding = [this](const Wave &wave, const Inst *inst, const EarlyUse &use) { found(wave, inst, use); };
@@ -81,6 +71,16 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
       const auto live = allocations_.liveAround(address, 1);
       return live && live->kind != Allocation::Kind::Device;
     };
+  }
+  if (checks.has(check::Check::Race)) {
+    auto races = std::make_shared<RaceCheck>();
+    races->onRace = [this](const Wave &wave, const Inst *inst, const Race &race) { found(wave, inst, race); };
+    raceCheck_ = std::move(races);
+  }
+  if (checks.has(check::Check::Barrier)) {
+    auto barriers = std::make_shared<BarrierCheck>();
+    barriers->onProblem = [this](const Wave &wave, const BarrierProblem &problem) { found(wave, problem); };
+    barrierCheck_ = std::move(barriers);
   }
 }
 

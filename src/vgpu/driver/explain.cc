@@ -245,7 +245,7 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &
 
 /// Another instruction: its offset and text, and its line of source.
 std::string Explainer::placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const {
-  Finding there;
+  check::CodePlace there;
   constexpr uint64_t kWord = 4;
   addCode(there, {pc, kWord, wave.group->dispatch().launch().kernelObject, *wave.device, wave.lanes});
   std::string text = fmt::format("{:#06x}  {}", there.offset, instruction);
@@ -265,8 +265,8 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const EarlyUse &u
   finding.hasAddress = false;
   for (uint64_t m = use.lanes; m; m &= m - 1)
     finding.lanes.push_back({static_cast<uint32_t>(__builtin_ctzll(m)), 0});
-  finding.notes = {{"in flight", placeOf(wave, use.pc, use.operation)},
-                   {"enough", fmt::format("{} before {:#06x}", use.wait, finding.offset)}};
+  finding.details = {{"in flight", placeOf(wave, use.pc, use.operation)},
+                     {"enough", fmt::format("{} before {:#06x}", use.wait, finding.offset)}};
   return finding;
 }
 
@@ -347,7 +347,7 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const UndefinedUs
     break;
   }
   if (origin.pc)
-    finding.notes.push_back({"read by", placeOf(wave, origin.pc, origin.load)});
+    finding.details.push_back({"read by", placeOf(wave, origin.pc, origin.load)});
   return finding;
 }
 

@@ -46,7 +46,7 @@ std::vector<uint32_t> numbersOf(uint64_t lanes) {
 }
 
 /// "waves 0, 2-3 at 0x10, wave 1 has ended"
-std::vector<check::Note> notesOf(const BarrierProblem &problem, uint64_t begin) {
+std::vector<std::string> notesOf(const BarrierProblem &problem, uint64_t begin) {
   struct Group {
     const CheckedInst *barrier;
     uint32_t barriers;
@@ -63,15 +63,15 @@ std::vector<check::Note> notesOf(const BarrierProblem &problem, uint64_t begin) 
       same = groups.insert(same, {wave.barrier, wave.barriers, wave.ended, {}});
     same->waves.push_back(n);
   }
-  std::vector<check::Note> notes;
+  std::vector<std::string> notes;
   for (const Group &group : groups) {
     std::string where = group.barrier ? fmt::format("at barrier {}, {:#06x}", group.barriers, group.barrier->pc - begin)
                                       : "at no barrier so far";
     if (group.ended)
       where = group.barrier ? fmt::format("ended behind {} barrier{}", group.barriers, group.barriers == 1 ? "" : "s")
                             : "ended without coming to a barrier";
-    notes.push_back({notes.empty() ? "waves" : "", fmt::format("{} {}: {}", group.waves.size() == 1 ? "wave" : "waves",
-                                                               check::ranges(group.waves), where)});
+    notes.push_back(
+        fmt::format("{} {}: {}", group.waves.size() == 1 ? "wave" : "waves", check::ranges(group.waves), where));
   }
   return notes;
 }
@@ -150,7 +150,6 @@ Finding Explainer::explain(const Wave &wave, const BarrierProblem &problem) cons
   Finding finding = describe(wave, barrier.pc, barrier.words * kWord);
   finding.rule = ruleOf(problem);
   finding.message = messageOf(problem, wave);
-  finding.hasAddress = false;
   finding.notes = notesOf(problem, barrier.pc - finding.offset);
   for (const uint32_t lane : numbersOf(problem.lanes))
     finding.lanes.push_back({lane, 0});

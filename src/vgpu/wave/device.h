@@ -82,10 +82,10 @@ public:
   std::shared_ptr<const Poison> poison;
   std::shared_ptr<const StrictResources> strictResources;
   std::shared_ptr<MemoryCheck> memoryCheck;
-  std::shared_ptr<const RaceCheck> raceCheck;
-  std::shared_ptr<const BarrierCheck> barrierCheck;
   std::shared_ptr<const WaitCheck> waitCheck;
   std::shared_ptr<InitCheck> initCheck;
+  std::shared_ptr<const RaceCheck> raceCheck;
+  std::shared_ptr<const BarrierCheck> barrierCheck;
   /// Called for every launch that can run, before its waves are made.
   std::function<void(const Launch &launch)> onLaunch;
 

@@ -228,12 +228,18 @@ void WaveInit::setScc(bool undefined, Origins::Number origin) {
     undefined_.erase(Reg::Scc);
 }
 
-Origins::Number WaveInit::originOf(const Wave &w, RegRange regs) const {
+Origins::Number WaveInit::originOf(const Wave &w, RegRange regs, uint64_t lanes) const {
   if (regs.first == Reg::Scc)
     return sccOrigin_;
-  for (unsigned n = 0; n < regs.count; ++n)
-    if (const Reg reg = regs.first + n; undefined_.contains(reg))
-      return isAnyVector(reg) ? vectorOrigin_[vectorIndex(reg)] : scalarOrigin_[scalarIndex(w, reg)];
+  for (unsigned n = 0; n < regs.count; ++n) {
+    const Reg reg = regs.first + n;
+    if (!undefined_.contains(reg))
+      continue;
+    if (!isAnyVector(reg))
+      return scalarOrigin_[scalarIndex(w, reg)];
+    if (v_[vectorIndex(reg)].any() & lanes)
+      return vectorOrigin_[vectorIndex(reg)];
+  }
   return 0;
 }
 
@@ -252,7 +258,7 @@ void WaveInit::before(Wave &w, const Inst *inst, const OperandCache::Known &know
   for (const RegisterUse &use : uses)
     if (use.read && isUndefined(w, use, lanes)) {
       reads = true;
-      origin_ = originOf(w, use.regs);
+      origin_ = originOf(w, use.regs, lanes);
       break;
     }
   const auto defineResults = [&] {

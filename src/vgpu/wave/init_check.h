@@ -112,8 +112,8 @@ private:
   void setVector(Reg reg, uint64_t lanes, const Lanes &undefined, Origins::Number origin);
   void setScalar(const Wave &w, Reg reg, uint32_t bits, Origins::Number origin);
   void setScc(bool undefined, Origins::Number origin);
-  void update(Reg reg);
-  Origins::Number originOf(const Wave &w, RegRange regs) const;
+  /// Of vector registers: what is undefined in these lanes.
+  Origins::Number originOf(const Wave &w, RegRange regs, uint64_t lanes = 0) const;
 
   // Instructions that are no access to memory (init_check.cc).
   void compare(Wave &w, const Inst *inst, const OperandCache::Known &known);

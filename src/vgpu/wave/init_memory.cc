@@ -78,7 +78,7 @@ void WaveInit::checkAddress(Wave &w, const Inst *inst, const OperandCache::Known
     use.kind = UndefinedUse::Kind::Address;
     use.what = toString(regs);
     use.lanes = lanes;
-    use.origin = check_.origins.at(originOf(w, regs));
+    use.origin = check_.origins.at(originOf(w, regs, lanes));
     if (lanes) {
       use.hasAddresses = true;
       laneAddresses(w, known, false, use.addresses.data());
@@ -289,7 +289,7 @@ void WaveInit::store(Wave &w, const Inst *inst, const Operands &o, RegRange data
     return;
   }
   const Part part = partOf(inst, o);
-  const Origins::Number origin = originOf(w, data);
+  const Origins::Number origin = originOf(w, data, lanes);
   uint64_t visible = 0;
   for (uint64_t left = access.lanes; left; left &= left - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctzll(left));
@@ -329,7 +329,7 @@ void WaveInit::atomic(Wave &w, const Inst *inst, const Operands &o, const Access
   };
   for (const RegRange data : {m.data, m.data2})
     if (const uint64_t lanes = lanesOf(data) & access.lanes) {
-      report(UndefinedUse::Kind::Atomic, toString(data), lanes, check_.origins.at(originOf(w, data)));
+      report(UndefinedUse::Kind::Atomic, toString(data), lanes, check_.origins.at(originOf(w, data, lanes)));
       define(w, data, lanes);
     }
   if (!m.result.empty())

@@ -63,7 +63,7 @@ Observation::~Observation() {
 }
 
 WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group,
-                           UndefinedBytes &undefinedLds)
+                           UndefinedBytes *undefinedLds)
     : observation_(observation) {
   if (group)
     checks_ = std::make_unique<WaveChecks>(*group);
@@ -76,7 +76,7 @@ WaveObserver::WaveObserver(Observation &observation, uint64_t waveNumber, GroupC
   if (observation.strictWaits || observation.waitCheck)
     waits_ = std::make_unique<WaitChecker>(observation.waitCheck.get());
   if (observation.initCheck)
-    init_ = std::make_unique<WaveInit>(*observation.initCheck, undefinedLds);
+    init_ = std::make_unique<WaveInit>(*observation.initCheck, *undefinedLds);
   if (observation.poison)
     poisoner_ = std::make_unique<WavePoisoner>(observation, waveNumber);
   if (observation.machine) {

@@ -5,9 +5,9 @@
 // runs in the ordinary loops of wave.cc, which know nothing of this. So do waves of which only some instructions are
 // watched: these have handlers that call (checked_code.h).
 //
-// Checks of registers are used on large programs, and most instructions do not concern them: they say which registers
-// they wait for something to happen to, and an instruction that names none of these, nor memory, is let pass after a
-// look into a table.
+// Checks are used on large programs, and most instructions do not concern them: they say which registers they wait for
+// something to happen to, and an instruction that names none of these, nor memory, is let pass after a look into a
+// table.
 #pragma once
 
 #include "vgpu/state/wave.h"
@@ -58,9 +58,9 @@ struct Observation {
 
 class WaveObserver {
 public:
-  /// `waveNumber` counts the dispatch's waves in grid order. `group`: checks of its workgroup, or
-  /// null; `undefinedLds` is the workgroup's.
-  WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group, UndefinedBytes &undefinedLds);
+  /// `waveNumber` counts the dispatch's waves in grid order. `group`: checks of its workgroup, or null. `undefinedLds`:
+  /// what is undefined of the workgroup's LDS; null where that is not checked.
+  WaveObserver(Observation &observation, uint64_t waveNumber, GroupChecks *group, UndefinedBytes *undefinedLds);
   ~WaveObserver();
   /// False when nobody watches this wave.
   bool active() const { return stepping() || checks_; }

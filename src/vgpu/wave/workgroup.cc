@@ -123,16 +123,17 @@ std::unique_ptr<Workgroup> Workgroup::make(Dispatch &dispatch, uint64_t index, W
 void Workgroup::observe(uint32_t wavesPerGroup) {
   const auto &groups = dispatch_.groups_;
   const uint64_t first = (id_[0] + uint64_t{groups[0]} * (id_[1] + uint64_t{groups[1]} * id_[2])) * wavesPerGroup;
-  undefinedLds_ = std::make_unique<UndefinedBytes>();
   if (const StrictMachine *machine = dispatch_.observation_->machine.get())
     machine->start(lds_, waves_, first);
+  if (dispatch_.observation_->initCheck) {
+    undefinedLds_ = std::make_unique<UndefinedBytes>();
+    undefinedLds_->reset(lds_.size());
+  }
   checks_ =
       GroupChecks::of(dispatch_.device(), dispatch_.launch().groupSegmentSize, static_cast<uint32_t>(waves_.size()));
-  if (dispatch_.observation_->initCheck)
-    undefinedLds_->reset(lds_.size());
   for (Wave *wave : waves_) {
-    auto observer =
-        std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, checks_.get(), *undefinedLds_);
+    auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, checks_.get(),
+                                                   undefinedLds_.get());
     if (!observer->active())
       continue;
     observer->start(*wave);

@@ -110,7 +110,7 @@ private:
   std::vector<Wave *> waves_;
   std::unique_ptr<GroupChecks> checks_;                  ///< null when none looks at workgroups
   std::vector<std::unique_ptr<WaveObserver>> observers_; ///< empty when nobody watches
-  std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null when nobody watches
+  std::unique_ptr<UndefinedBytes> undefinedLds_;         ///< null unless that is checked
   std::vector<uint32_t> scratchSlots_;
   uint32_t running_ = 0;
   uint64_t translated_ = 0;
