@@ -129,7 +129,7 @@ std::string toText(const Finding &finding) {
     if (const std::string items = workItems(finding); !items.empty())
       lines.add("", fmt::format("work-item{} {}", numbers.size() > 1 ? "s" : "", items));
     const auto [low, high] = std::ranges::minmax_element(finding.lanes, {}, &LaneAddress::address);
-    if (!finding.lanes.empty() || finding.address || finding.memory)
+    if (finding.notes.empty() && (!finding.lanes.empty() || finding.address || finding.memory))
       lines.add("address", finding.lanes.size() > 1 && low->address != high->address
                                ? fmt::format("{:#x} to {:#x}", low->address, high->address)
                                : fmt::format("{:#x}", finding.address));

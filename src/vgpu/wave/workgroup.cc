@@ -128,8 +128,7 @@ void Workgroup::observe(uint32_t wavesPerGroup) {
   const uint64_t first = (id_[0] + uint64_t{groups[0]} * (id_[1] + uint64_t{groups[1]} * id_[2])) * wavesPerGroup;
   if (const StrictMachine *machine = dispatch_.observation_->machine.get())
     machine->start(lds_, waves_, first);
-  checks_ =
-      GroupChecks::of(dispatch_.device(), dispatch_.launch().groupSegmentSize, static_cast<uint32_t>(waves_.size()));
+  checks_ = GroupChecks::of(dispatch_, *dispatch_.observation_, first, static_cast<uint32_t>(waves_.size()));
   for (Wave *wave : waves_) {
     auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, checks_.get());
     if (!observer->active())
