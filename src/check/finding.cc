@@ -20,6 +20,7 @@ constexpr Rule kRules[] = {
     {rule::kMisaligned, "An address that the instruction does not take as it is"},
     {rule::kLeak, "Memory that was never freed"},
     {rule::kLdsRace, "Accesses of two waves to the same bytes of LDS, at least one a write, in no order"},
+    {rule::kGlobalRace, "Accesses of two waves to the same bytes of memory, at least one a write, in no order"},
     {rule::kBarrierLanes, "A barrier that some lanes of a wave went around"},
     {rule::kBarrierSkipped, "A barrier that a wave went around"},
     {rule::kBarrierMixed, "Waves of a workgroup that met at different barriers"},

@@ -26,7 +26,7 @@ inline constexpr std::string_view kOutOfBounds = "out-of-bounds", kUseAfterFree 
                                   kNullPointer = "null-pointer", kInvalidAddress = "invalid-address",
                                   kKernelArguments = "kernel-arguments", kLds = "lds-out-of-bounds",
                                   kScratch = "scratch-out-of-bounds", kMisaligned = "misaligned", kLeak = "leak",
-                                  kLdsRace = "lds-race", kBarrierLanes = "barrier-divergence",
+                                  kLdsRace = "lds-race", kGlobalRace = "global-race", kBarrierLanes = "barrier-divergence",
                                   kBarrierSkipped = "barrier-skipped", kBarrierMixed = "barrier-mixed",
                                   kBarrierSplit = "barrier-split", kBarrierStuck = "barrier-stuck",
                                   kUninitialisedAddress = "uninitialised-address",

@@ -142,6 +142,199 @@ __global__ void lock(int *to, bool locks) {
   *place(to) = sum;
 }
 
+// Workgroup 0 tells workgroup 1 that its data is there.
+
+constexpr auto kAgent = __HIP_MEMORY_SCOPE_AGENT;
+
+/// What compilers must not move across, and no instruction.
+__device__ void keepOrder() { asm volatile("" ::: "memory"); }
+
+__device__ void waitFor(int *ready) {
+  while (__hip_atomic_load(ready, __ATOMIC_RELAXED, kAgent) == 0) {
+  }
+}
+
+__global__ void tell(int *data, int *ready, int *to, bool tells) {
+  if (blockIdx.x == 0) {
+    data[threadIdx.x] = threadIdx.x; // BAD: global_workgroups
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+      __hip_atomic_store(ready, 1, __ATOMIC_RELAXED, kAgent);
+    return;
+  }
+  if (tells)
+    waitFor(ready);
+  __threadfence();
+  to[threadIdx.x] = data[threadIdx.x]; // BAD: global_workgroups
+}
+
+__global__ void release(int *data, int *ready, int *to, bool waits) {
+  const int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    if (t == 0) {
+      *data = 7; // BAD: global_release
+      if (waits)
+        __threadfence();
+      keepOrder();
+      __hip_atomic_store(ready, 1, __ATOMIC_RELAXED, kAgent);
+    }
+    return;
+  }
+  if (t != 0)
+    return;
+  waitFor(ready);
+  __threadfence();
+  *to = *data; // BAD: global_release
+}
+
+__global__ void acquire(int *data, int *ready, int *to, bool invalidates) {
+  const int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    if (t == 0) {
+      *data = 7; // BAD: global_acquire
+      __threadfence();
+      __hip_atomic_store(ready, 1, __ATOMIC_RELAXED, kAgent);
+    }
+    return;
+  }
+  if (t != 0)
+    return;
+  waitFor(ready);
+  if (invalidates)
+    __threadfence();
+  keepOrder();
+  *to = *data; // BAD: global_acquire
+}
+
+/// In the scope of a workgroup, a load may find in the cache what was there before.
+__global__ void scope(int *data, int *ready, int *to, bool wide) {
+  const int t = threadIdx.x;
+  if (blockIdx.x == 0) {
+    if (t == 0) {
+      *data = 7; // BAD: global_scope
+      __threadfence();
+      __hip_atomic_store(ready, 1, __ATOMIC_RELAXED, kAgent);
+    }
+    return;
+  }
+  if (t != 0)
+    return;
+  if (wide)
+    waitFor(ready);
+  else
+    while (__hip_atomic_load(ready, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_WORKGROUP) == 0) {
+    }
+  __threadfence();
+  *to = *data; // BAD: global_scope
+}
+
+/// A sum that each workgroup passes on to the next: what the first has written is known to the last by way of all.
+__global__ void passOn(int *sums, int *ready, int *to, int impatient) {
+  const int group = blockIdx.x;
+  if (threadIdx.x != 0)
+    return;
+  if (group > 0) {
+    if (group != impatient)
+      waitFor(ready + group - 1);
+    __threadfence();
+  }
+  sums[group] = group > 0 ? sums[group - 1] + group : 0; // BAD: global_chain
+  __threadfence();
+  __hip_atomic_store(ready + group, 1, __ATOMIC_RELAXED, kAgent);
+  if (group != impatient)
+    *place(to) = sums[0]; // BAD: global_chain
+}
+
+/// The last workgroup adds up what all have written.
+__global__ void sumUp(int *parts, int *done, int *to, bool all) {
+  __shared__ bool last;
+  const int t = threadIdx.x;
+  parts[blockIdx.x * kItems + t] = t; // BAD: global_last
+  if (all)
+    __threadfence();
+  asm volatile("s_barrier" ::: "memory"); // which does not wait for stores
+  if (t == 0) {
+    __threadfence(); // of this wave alone
+    last = atomicAdd(done, 1) == kGroups - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!last)
+    return;
+  int sum = 0;
+  for (int group = 0; group < kGroups; ++group)
+    sum += parts[group * kItems + t]; // BAD: global_last
+  to[t] = sum;
+}
+
+__global__ void lockGlobal(int *taken, int *sum, bool locks) {
+  if (threadIdx.x != 0)
+    return;
+  if (locks)
+    while (atomicExch(taken, 1))
+      __builtin_amdgcn_s_sleep(1);
+  __threadfence();
+  int index = threadIdx.x;
+  asm("" : "+v"(index)); // or this is loaded through the scalar cache
+  sum[index] += 1;       // BAD: global_lock
+  __threadfence();
+  if (locks)
+    atomicExch(taken, 0);
+}
+
+__global__ void exchange(int *values, int *to, bool ordered) {
+  int *const mine = place(values);
+  *mine = threadIdx.x; // BAD: global_same_group
+  if (ordered)
+    __syncthreads();
+  *place(to) = mine[threadIdx.x < 64 ? 64 : -64]; // BAD: global_same_group
+}
+
+__global__ void countAndRead(int *counter, int *to, bool atomically) {
+  atomicAdd(counter, 1);                                                                     // BAD: global_atomic
+  *place(to) = atomically ? __hip_atomic_load(counter, __ATOMIC_RELAXED, kAgent) : *counter; // BAD: global_atomic
+}
+
+/// Bytes of one dword are written by different waves.
+__global__ void bytes(char *values, int apart) {
+  const int t = threadIdx.x;
+  values[t % 64 * 4 + t / 64 * apart] = static_cast<char>(t); // BAD: global_bytes
+}
+
+/// Waits until as many workgroups are there as `meeting` says.
+__device__ void meet(int *arrived, int meeting) {
+  if (threadIdx.x == 0 && meeting) {
+    atomicAdd(arrived, 1);
+    while (__hip_atomic_load(arrived, __ATOMIC_RELAXED, kAgent) < meeting)
+      __builtin_amdgcn_s_sleep(1);
+  }
+  __syncthreads();
+}
+
+__global__ void fill(int *values, int *arrived, int meeting) {
+  meet(arrived, meeting);
+  values[threadIdx.x] = threadIdx.x; // BAD: global_streams
+}
+
+__global__ void copy(const int *values, int *to, int *arrived, int meeting) {
+  meet(arrived, meeting);
+  to[threadIdx.x] = values[threadIdx.x]; // BAD: global_streams
+}
+
+/// In two streams, neither kernel waits for the other one to end.
+void twoKernels(int *values, int *to, int *arrived, bool faulty) {
+  hipStream_t streams[2];
+  for (hipStream_t &stream : streams)
+    HIP_CHECK(hipStreamCreateWithFlags(&stream, hipStreamNonBlocking));
+  fill<<<1, kItems, 0, streams[0]>>>(values, arrived, faulty ? 2 : 0);
+  copy<<<1, kItems, 0, streams[faulty ? 1 : 0]>>>(values, to, arrived, faulty ? 2 : 0);
+  for (const hipStream_t stream : streams) {
+    HIP_CHECK(hipStreamSynchronize(stream));
+    HIP_CHECK(hipStreamDestroy(stream));
+  }
+}
+
 __global__ void skippedByWaves(int *to, int first) {
   if (uniformly(static_cast<int>(threadIdx.x) < first))
     __syncthreads(); // BAD: barrier_waves
@@ -175,13 +368,17 @@ __global__ void returnsEarly(int *to, int count, int skipping) {
   *place(to) = 1;
 }
 
-constexpr const char *kCases[] = {"lds_write_read",    "lds_read_write", "lds_write_write", "lds_same_wave",
-                                  "lds_barrier_wait",  "lds_read2",      "lds_atomic",      "lds_double_buffer",
-                                  "lds_flag",          "lds_lock",       "barrier_waves",   "barrier_lanes",
-                                  "barrier_different", "barrier_return"};
+constexpr const char *kCases[] = {
+    "lds_write_read",    "lds_read_write", "lds_write_write",   "lds_same_wave",     "lds_barrier_wait",
+    "lds_read2",         "lds_atomic",     "lds_double_buffer", "lds_flag",          "lds_lock",
+    "global_workgroups", "global_release", "global_acquire",    "global_scope",      "global_chain",
+    "global_last",       "global_lock",    "global_same_group", "global_atomic",     "global_bytes",
+    "global_streams",    "barrier_waves",  "barrier_lanes",     "barrier_different", "barrier_return"};
 
 void runCase(const std::string &name, bool faulty) {
-  int *to = nullptr;
+  int *to = nullptr, *more = nullptr;
+  HIP_CHECK(hipMalloc(reinterpret_cast<void **>(&more), (kGroups + 1) * kItems * sizeof(int)));
+  HIP_CHECK(hipMemset(more, 0, (kGroups + 1) * kItems * sizeof(int)));
   HIP_CHECK(hipMalloc(reinterpret_cast<void **>(&to), kGroups * kItems * sizeof(int)));
   HIP_CHECK(hipMemset(to, 0, kGroups * kItems * sizeof(int)));
   if (name == "lds_write_read")
@@ -204,6 +401,28 @@ void runCase(const std::string &name, bool faulty) {
     flag<<<kGroups, kItems>>>(to, !faulty);
   else if (name == "lds_lock")
     lock<<<kGroups, kItems>>>(to, !faulty);
+  else if (name == "global_workgroups")
+    tell<<<2, kItems>>>(more, more + kItems, to, !faulty);
+  else if (name == "global_release")
+    release<<<2, kItems>>>(more, more + kItems, to, !faulty);
+  else if (name == "global_acquire")
+    acquire<<<2, kItems>>>(more, more + kItems, to, !faulty);
+  else if (name == "global_scope")
+    scope<<<2, kItems>>>(more, more + kItems, to, !faulty);
+  else if (name == "global_chain")
+    passOn<<<kGroups, kItems>>>(more, more + kItems, to, faulty ? 5 : -1);
+  else if (name == "global_last")
+    sumUp<<<kGroups, kItems>>>(more, more + kGroups * kItems, to, !faulty);
+  else if (name == "global_lock")
+    lockGlobal<<<kGroups, kItems>>>(more, more + kItems, !faulty);
+  else if (name == "global_same_group")
+    exchange<<<kGroups, kItems>>>(more, to, !faulty);
+  else if (name == "global_atomic")
+    countAndRead<<<kGroups, kItems>>>(more, to, !faulty);
+  else if (name == "global_bytes")
+    bytes<<<1, kItems>>>(reinterpret_cast<char *>(more), faulty ? 0 : 1);
+  else if (name == "global_streams")
+    twoKernels(more, to, more + kItems, faulty);
   else if (name == "barrier_waves")
     skippedByWaves<<<kGroups, kItems>>>(to, faulty ? 64 : kItems);
   else if (name == "barrier_lanes")

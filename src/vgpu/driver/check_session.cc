@@ -8,6 +8,7 @@
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace luthier::vgpu {
 
@@ -19,6 +20,15 @@ constexpr uint64_t kDefaultQuarantine = 256; // MiB
 bool calledThrough(const HostStack &stack, std::string_view function) {
   return std::ranges::any_of(describeHostStack(stack),
                              [&](const check::HostFrame &frame) { return frame.function == function; });
+}
+
+constexpr size_t kLeftOut = std::numeric_limits<size_t>::max(); ///< a place that is not reported
+
+/// The protocol by which device code calls the host: packets go from wave to wave by way of the host, whose part in
+/// their order nobody sees here.
+bool isHostcall(const check::Finding &finding) {
+  constexpr std::string_view kFunction = "__ockl_hostcall";
+  return finding.other && finding.function.starts_with(kFunction) && finding.other->function.starts_with(kFunction);
 }
 
 } // namespace
@@ -73,8 +83,13 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
     };
   }
   if (checks.has(check::Check::Race)) {
-    auto races = std::make_shared<RaceCheck>();
+    auto races = std::make_shared<RaceCheck>(*checkedCode_);
     races->onRace = [this](const Wave &wave, const Inst *inst, const Race &race) { found(wave, inst, race); };
+    races->onNotChecked = [this](const std::string &what) {
+      std::lock_guard lock(mutex_);
+      if (notChecked_.insert(what).second)
+        records_->notChecked(what);
+    };
     raceCheck_ = std::move(races);
   }
   if (checks.has(check::Check::Barrier)) {
@@ -90,6 +105,8 @@ void CheckSession::watch(Device &device) {
   device.barrierCheck = barrierCheck_;
   device.waitCheck = waitCheck_;
   device.initCheck = initCheck_;
+  if (raceCheck_ || barrierCheck_)
+    device.checkedCode = checkedCode_;
   device.onLaunch = [this](const Launch &launch) { launched(launch); };
 }
 
@@ -136,10 +153,12 @@ template <class Make> void CheckSession::record(const Place &place, Make make) {
   // Held while the finding is made: other waves at the same place wait for its number.
   std::lock_guard lock(mutex_);
   if (const auto at = known_.find(place); at != known_.end()) {
-    records_->again(at->second);
+    if (at->second != kLeftOut)
+      records_->again(at->second);
     return;
   }
-  known_.emplace(place, records_->add(make()));
+  const check::Finding finding = make();
+  known_.emplace(place, isHostcall(finding) ? kLeftOut : records_->add(finding));
 }
 
 void CheckSession::allocated(uint64_t begin, uint64_t size) {

@@ -81,6 +81,7 @@ private:
   const std::unique_ptr<check::RecordWriter> records_;
   const uint64_t quarantineBytes_;
   const bool leaks_;
+  const std::shared_ptr<CheckedCode> checkedCode_ = std::make_shared<CheckedCode>();
   // Null: not chosen.
   std::shared_ptr<MemoryCheck> memoryCheck_;
   std::shared_ptr<const RaceCheck> raceCheck_;
@@ -91,6 +92,7 @@ private:
 
   std::mutex mutex_;
   std::map<Place, size_t> known_;
+  std::set<std::string> notChecked_;
   std::set<uint64_t> kernels_;                           ///< that have been launched
   std::map<uint64_t, uint64_t> registered_;              ///< GPU's addresses by the host's
   std::deque<std::pair<uint64_t, uint64_t>> quarantine_; ///< addresses and sizes, oldest first

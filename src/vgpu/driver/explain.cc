@@ -153,7 +153,9 @@ std::vector<check::CodeLine> linesAround(isa::Disassembler &disassembler, std::s
   return {lines.begin(), lines.end()};
 }
 
-check::Memory memoryOf(const Neighbour &neighbour, bool exact) {
+} // namespace
+
+check::Memory Explainer::memoryOf(const Neighbour &neighbour, bool exact) {
   const Allocation &allocation = neighbour.allocation;
   check::Memory memory;
   memory.begin = allocation.begin;
@@ -166,8 +168,6 @@ check::Memory memoryOf(const Neighbour &neighbour, bool exact) {
   memory.freedAt = describeHostStack(allocation.freedAt);
   return memory;
 }
-
-} // namespace
 
 std::optional<Neighbour> Explainer::nearest(const BadAccess &access, const Allocations *exact) const {
   if (access.problem != Problem::NotAccessible || access.first() < kNullPages)

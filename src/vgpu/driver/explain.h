@@ -45,6 +45,7 @@ public:
   std::string_view ruleOf(const Wave &wave, const BadAccess &access, const Allocations *exact) const;
 
 private:
+  static check::Memory memoryOf(const Allocations::Neighbour &neighbour, bool exact);
   std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
 
   /// An instruction: where it is and what executes it.

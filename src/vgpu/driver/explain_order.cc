@@ -34,6 +34,16 @@ const char *nameOf(MissingOrder missing) {
     return "a barrier between the two (s_barrier; __syncthreads in HIP)";
   case MissingOrder::BarrierWait:
     return "a wait before the barrier that is between the two: the first access may still be on its way";
+  case MissingOrder::Synchronisation:
+    return "synchronisation of the two workgroups: a release by the first that the second acquires";
+  case MissingOrder::ReleaseWait:
+    return "a wait before the release: the first access may still be on its way (s_waitcnt; __threadfence in HIP)";
+  case MissingOrder::Acquire:
+    return "an acquire: the second access may read what its cache has kept (invalidate; __threadfence in HIP)";
+  case MissingOrder::Scope:
+    return "the scope of the agent: the value was read as among the waves of one workgroup";
+  case MissingOrder::Kernels:
+    return "an order of the two kernels: they ran at the same time (one stream, or an event between two)";
   }
   return "";
 }
@@ -129,21 +139,28 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const Race &race,
   finding.message = fmt::format("{} at {} races with a {} by another wave", actionOf(&mine, race.write), place,
                                 actionOf(past.inst, past.write));
   finding.address = race.first();
-  for (const uint32_t lane : numbersOf(race.lanes))
-    finding.lanes.push_back({lane, race.addresses[lane]});
+  if (!race.scalar)
+    for (const uint32_t lane : numbersOf(race.lanes))
+      finding.lanes.push_back({lane, race.addresses[lane]});
   finding.missing = nameOf(race.missing);
   check::OtherSide &other = finding.other.emplace();
   other.what = fmt::format("{}, earlier", actionOf(past.inst, past.write));
   other.workgroup = past.workgroup;
   other.wave = past.wave;
-  other.lanes = numbersOf(past.lanes);
+  if (!past.inst || past.inst->operands.space != MemorySpace::Scalar)
+    other.lanes = numbersOf(past.lanes);
   if (past.inst)
     addCode(other, {past.inst->pc, past.inst->words * kWord, past.kernelObject, *wave.device, past.inst->lanes});
-  (void)allocations;
+  if (!race.lds)
+    if (const auto neighbour = allocations.nearest(race.first(), 1);
+        neighbour && neighbour->where == Allocations::Neighbour::Where::Inside)
+      finding.memory = memoryOf(*neighbour, true);
   return finding;
 }
 
-std::string_view Explainer::ruleOf(const Race &) { return check::rule::kLdsRace; }
+std::string_view Explainer::ruleOf(const Race &race) {
+  return race.lds ? check::rule::kLdsRace : check::rule::kGlobalRace;
+}
 
 Finding Explainer::explain(const Wave &wave, const BarrierProblem &problem) const {
   const CheckedInst &barrier = *problem.barrier;

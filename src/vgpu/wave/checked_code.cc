@@ -36,6 +36,8 @@ CheckedInst::Role roleOf(const Instr &instr, const Operands &o) {
     return Role::BarrierWait;
   if (o.mnemonic.starts_with("s_barrier_signal"))
     return Role::BarrierSignal;
+  if (o.mnemonic == "ds_gws_barrier")
+    return Role::GridBarrier;
   if (invalidates(o.mnemonic))
     return Role::Invalidate;
   const bool accesses = instr.is(Property::Load) || instr.is(Property::Store) || instr.is(Property::Atomic);
@@ -136,8 +138,15 @@ bool isPoll(const Wave &w, const CheckedInst &inst) {
   Decoder &decoder = w.device->code(w.lanes).decoder();
   uint64_t begin = 0, end = 0;
   unsigned behind = 0;
+  bool compared = false;
   walk(w, inst.pc, decoder, [&](const Instr &instr) {
     const auto target = instr.target();
+    if (instr.is(Property::Atomic) && instr.mnemonic().find("cmp") != std::string_view::npos)
+      if (const auto other = instr.memory();
+          other && other->vaddr == memory->vaddr && other->saddr == memory->saddr && other->offset == memory->offset) {
+        compared = true;
+        return false;
+      }
     if (instr.is(Property::Branch) && target && *target <= inst.pc && inst.pc - *target < kLongestPoll * 8) {
       begin = *target;
       end = instr.address();
@@ -145,8 +154,8 @@ bool isPoll(const Wave &w, const CheckedInst &inst) {
     }
     return ++behind < kLongestPoll && !instr.is(Property::EndProgram);
   });
-  if (!end)
-    return false;
+  if (compared || !end)
+    return compared;
   bool only = true;
   const bool whole = walk(w, begin, decoder, [&](const Instr &instr) {
     if (instr.address() > end)

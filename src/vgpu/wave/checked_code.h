@@ -31,7 +31,8 @@ struct CheckedInst : Row {
     Barrier,
     BarrierSignal,
     BarrierWait,
-    Invalidate, ///< of the compute unit's vector cache
+    Invalidate,  ///< of the compute unit's vector cache
+    GridBarrier, ///< ds_gws_barrier
   };
 
   explicit CheckedInst(const Row &row) : Row(row) {}
@@ -47,7 +48,7 @@ struct CheckedInst : Row {
   bool returns = false;    ///< an atomic that gives back the value before
   uint32_t bytes = 0;      ///< of a lane's access
   Operands operands;       ///< without registers and text
-  /// Whether it is a load that a loop repeats until somebody changes what is there: 0 not known yet, 1 yes, 2 no.
+  /// What `polls` says: 0 not known yet, 1 yes, 2 no.
   mutable std::atomic<uint8_t> polls{0};
 };
 
@@ -70,7 +71,8 @@ private:
 /// Of an instruction that was wrapped.
 inline const CheckedInst &checkedInst(const Inst *inst) { return static_cast<const CheckedInst &>(*inst->row); }
 
-/// Whether this load is part of a short loop that does nothing but read the same place again.
+/// Whether this load is part of a short loop that does nothing but read the same place again, until somebody changes
+/// what is there; or reads what a compare-and-swap behind it will compare with.
 bool polls(const Wave &w, const CheckedInst &inst);
 
 } // namespace luthier::vgpu

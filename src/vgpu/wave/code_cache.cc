@@ -93,7 +93,7 @@ void CodeSnapshot::decodeRun(CodeChunk &chunk, uint64_t pc) {
     decoder_.decode({reinterpret_cast<const uint8_t *>(pc), readable}, pc, next.inst);
     // Stop where control does: behind an unconditional jump, and where decoding failed.
     const bool ends = !next.inst.row || (next.inst.row->traits & kEndsRun);
-    if (CheckedCode *checked = device_.checkedCode())
+    if (CheckedCode *checked = device_.checkedCode.get())
       checked->wrap(next.inst, {reinterpret_cast<const uint8_t *>(pc), readable}, pc, lanes_, decoder_,
                     device_.target());
     if (ends)

@@ -2,7 +2,6 @@
 
 #include "vgpu/exec/modes.h"
 #include "vgpu/state/fp_mode.h"
-#include "vgpu/wave/checked_code.h"
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/observer.h"
@@ -111,7 +110,6 @@ const char *whyInterpreted(const Dispatch &dispatch, const WaveStart &start) {
 
 Device::Device(uint32_t index, const DeviceConfig &config, AddressSpace &memory, Scheduler &scheduler, Stats *stats)
     : index_(index), config_(config), memory_(memory), scheduler_(scheduler), stats_(stats),
-      checkedCode_(std::make_unique<CheckedCode>()),
       code_{std::make_unique<CodeCache>(*this, 32), std::make_unique<CodeCache>(*this, 64)} {}
 
 Device::~Device() = default;

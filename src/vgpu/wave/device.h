@@ -65,9 +65,6 @@ public:
   /// themselves. It is already aborted when the launch is impossible.
   std::shared_ptr<Dispatch> prepare(const Launch &launch, Dispatch::OnDone onDone);
 
-  /// Instructions that checks look at; null when nothing of the kind is checked.
-  CheckedCode *checkedCode() const { return raceCheck || barrierCheck ? checkedCode_.get() : nullptr; }
-
   /// Instruction memory may have changed: what is decoded later is decoded anew.
   void invalidateCode();
   /// The same for memory that is no longer what it was. True if there was code in it.
@@ -86,6 +83,8 @@ public:
   std::shared_ptr<InitCheck> initCheck;
   std::shared_ptr<const RaceCheck> raceCheck;
   std::shared_ptr<const BarrierCheck> barrierCheck;
+  /// Instructions that these two look at, of all devices that share the checks.
+  std::shared_ptr<CheckedCode> checkedCode;
   /// Called for every launch that can run, before its waves are made.
   std::function<void(const Launch &launch)> onLaunch;
 
@@ -110,7 +109,6 @@ private:
   Scheduler &scheduler_;
   Stats *stats_;
   GlobalWaveSync gws_;
-  std::unique_ptr<CheckedCode> checkedCode_;
   std::unique_ptr<CodeCache> code_[2]; ///< for 32 lanes and for 64
 };
 

@@ -119,6 +119,8 @@ public:
   /// Workgroups of the grid in each dimension.
   const std::array<uint32_t, 3> &groups() const { return groups_; }
 
+  uint64_t groupCount() const { return groupCount_; }
+
   /// What its waves begin with.
   const WaveStart &start() const { return start_; }
 

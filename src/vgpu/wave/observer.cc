@@ -7,6 +7,7 @@
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/kernel_descriptor.h"
+#include "vgpu/wave/race_global.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/strict_caches.h"
 #include "vgpu/wave/strict_resources.h"
@@ -38,7 +39,7 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
   const auto &waitCheck = launch.waitCheck ? launch.waitCheck : dispatch.device().waitCheck;
   const auto &initCheck = launch.initCheck ? launch.initCheck : dispatch.device().initCheck;
   if (!trace && !strictWaits && !poison && !strictResources && !waitCheck && !initCheck &&
-      !dispatch.device().checkedCode())
+      !dispatch.device().checkedCode)
     return nullptr;
   observation->trace = std::move(trace);
   observation->strictWaits = strictWaits;
@@ -52,12 +53,27 @@ std::unique_ptr<Observation> Observation::of(const Dispatch &dispatch) {
     observation->caches = std::make_unique<StrictCaches>(dispatch, strictResources->vectorL1);
     observation->operands.physical = &observation->machine->registers;
   }
+  if (const auto &race = dispatch.device().raceCheck) {
+    observation->race = race;
+    const auto begun = race->memory().begin(dispatch, dispatch.groupCount() * dispatch.start().fullWaves(),
+                                            dispatch.start().fullWaves());
+    observation->raceFirstWave = begun.firstWave;
+    observation->raceDispatch = begun.dispatch;
+    if (!begun.firstWave && race->onNotChecked)
+      race->onNotChecked(fmt::format("races in memory of {}: it has too many waves", dispatch.kernelName()));
+  }
   observation->entry = entryAt(launch.kernelObject, dispatch.device().target());
   return observation;
 }
 
+void Observation::endRaces() const {
+  if (race)
+    race->memory().end(raceDispatch);
+}
+
 /// A dispatch that did not come to its end has accessed memory too.
 Observation::~Observation() {
+  endRaces();
   if (trace)
     accessSums.write(*this);
 }

@@ -22,6 +22,7 @@ namespace luthier::vgpu {
 
 class Dispatch;
 class GroupChecks;
+class RaceCheck;
 class StrictCaches;
 class Trace;
 class WaitChecker;
@@ -49,9 +50,13 @@ struct Observation {
   uint64_t entry = 0; ///< address of its first instruction
   OperandCache operands;
   PoisonPlans poisonPlans;
-  AccessSums accessSums; ///< where the trace is to have these
+  AccessSums accessSums;                 ///< where the trace is to have these
+  std::shared_ptr<const RaceCheck> race; ///< null: not looked for
+  uint32_t raceFirstWave = 0, raceDispatch = 0;
 
   ~Observation();
+  /// All its waves have ended.
+  void endRaces() const;
   /// Null when neither the launch nor its device asks for one.
   static std::unique_ptr<Observation> of(const Dispatch &dispatch);
 };

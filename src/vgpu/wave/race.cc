@@ -1,6 +1,11 @@
 #include "vgpu/wave/race.h"
 
+#include "vgpu/wave/race_global.h"
+
 namespace luthier::vgpu {
+
+RaceCheck::RaceCheck(const CheckedCode &code) : memory_(std::make_unique<GlobalRaces>(code)) {}
+RaceCheck::~RaceCheck() = default;
 
 void Races::add(const Race &like, unsigned lane, uint64_t address, unsigned pastLane) {
   Race *same = nullptr;
@@ -15,7 +20,8 @@ void Races::add(const Race &like, unsigned lane, uint64_t address, unsigned past
   if (!(same->lanes >> lane & 1))
     same->addresses[lane] = address;
   same->lanes |= uint64_t{1} << lane;
-  same->past.lanes |= uint64_t{1} << pastLane;
+  if (pastLane != kNoLane)
+    same->past.lanes |= uint64_t{1} << pastLane;
 }
 
 } // namespace luthier::vgpu

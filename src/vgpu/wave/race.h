@@ -8,6 +8,7 @@
 // Who keeps what:
 //
 //   race_lds.h     a workgroup's LDS: who has read and written each dword
+//   race_global.h  the same for memory, across workgroups and kernels
 //   in_flight.h    a wave's memory operations that no wait covers yet
 //   wave_checks.h  brings both together around the instructions of waves
 #pragma once
@@ -17,6 +18,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace luthier::vgpu {
@@ -25,6 +27,12 @@ namespace luthier::vgpu {
 enum class MissingOrder : uint8_t {
   Barrier,     ///< waves of one workgroup have not met between the two
   BarrierWait, ///< they have, but the first access may still be on its way
+  // Of waves of different workgroups.
+  Synchronisation, ///< the first has published nothing that the second has read
+  ReleaseWait,     ///< it has, but the access may still have been on its way
+  Acquire,         ///< the second has not invalidated its cache since it read that
+  Scope,           ///< the second has read it in a way that is meant for its own workgroup
+  Kernels,         ///< they ran at the same time
 };
 
 /// The access that was there first.
@@ -40,9 +48,10 @@ struct PastAccess {
 /// What an instruction of a wave has run into.
 struct Race {
   MissingOrder missing = MissingOrder::Barrier;
-  bool lds = false; ///< addresses are offsets into LDS
+  bool lds = false;    ///< addresses are offsets into LDS
+  bool scalar = false; ///< a scalar load
   bool write = false;
-  uint64_t lanes = 0; ///< 0: a scalar access
+  uint64_t lanes = 0;
   std::array<uint64_t, kMaxLanes> addresses{};
   PastAccess past;
 
@@ -52,7 +61,8 @@ struct Race {
 /// Races of the instruction that is being executed: lanes that ran into the same access are one.
 class Races {
 public:
-  /// The lane's access at `address` races with that of `lane` in `past`.
+  static constexpr unsigned kNoLane = kMaxLanes;
+  /// The lane's access at `address` races with that of `pastLane`, which may be kNoLane.
   void add(const Race &like, unsigned lane, uint64_t address, unsigned pastLane);
   bool empty() const { return found_.empty(); }
   const std::vector<Race> &all() const { return found_; }
@@ -62,11 +72,24 @@ private:
   std::vector<Race> found_;
 };
 
-/// That a device looks for races, and who is told.
+class GlobalRaces;
+
+/// That devices look for races, and who is told.
 class RaceCheck {
 public:
+  explicit RaceCheck(const CheckedCode &code);
+  ~RaceCheck();
+
   /// Called on the thread that runs the wave. Set once, before anything runs.
   std::function<void(const Wave &wave, const Inst *inst, const Race &race)> onRace;
+
+  /// Something is not looked at: what, in a few words. Set once, before anything runs.
+  std::function<void(const std::string &what)> onNotChecked;
+
+  GlobalRaces &memory() const { return *memory_; }
+
+private:
+  const std::unique_ptr<GlobalRaces> memory_;
 };
 
 } // namespace luthier::vgpu

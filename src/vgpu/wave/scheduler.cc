@@ -293,6 +293,8 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
                                                               .waves = dispatch->waves_,
                                                               .translatedWaves = dispatch->translatedWaves()});
   }
+  if (const Observation *observation = dispatch->observation_.get())
+    observation->endRaces();
   if (Observation *observation = dispatch->observation_.get(); observation && observation->trace) {
     observation->accessSums.write(*observation);
     observation->trace->flush();

@@ -129,8 +129,7 @@ void Workgroup::observe(uint32_t wavesPerGroup) {
     undefinedLds_ = std::make_unique<UndefinedBytes>();
     undefinedLds_->reset(lds_.size());
   }
-  checks_ =
-      GroupChecks::of(dispatch_.device(), dispatch_.launch().groupSegmentSize, static_cast<uint32_t>(waves_.size()));
+  checks_ = GroupChecks::of(dispatch_, *dispatch_.observation_, first, static_cast<uint32_t>(waves_.size()));
   for (Wave *wave : waves_) {
     auto observer = std::make_unique<WaveObserver>(*dispatch_.observation_, first + wave->index, checks_.get(),
                                                    undefinedLds_.get());
