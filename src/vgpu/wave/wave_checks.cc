@@ -217,7 +217,9 @@ void WaveChecks::accessMemory(const Wave &w, const CheckedInst &inst, uint64_t l
     group_.memory_->learn(agent_, addresses, lanes, false);
   const SyncNode *const told = inst.writes ? tell() : nullptr;
   group_.memory_->access(w, agent_, inst, issued_, addresses, lanes, group_.races_);
-  if (inst.atomic && told)
+  // A store of one lane may give back a lock, which others may try to take before its winner is known: by then, it is
+  // not the last write any more.
+  if (told && (inst.atomic || (lanes & (lanes - 1)) == 0))
     group_.memory_->chain(told, addresses, lanes);
   if (inst.writes) {
     if (!inst.atomic && !storedAt_)
