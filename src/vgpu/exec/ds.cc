@@ -236,14 +236,17 @@ typedef int IntVector __attribute__((vector_size(64), may_alias));
 template <unsigned Bytes>
 [[gnu::always_inline]] inline bool attemptAddresses(const Wave &w, const Inst *i, u64 exec, u32 furthest,
                                                     u32 *address) {
-  alignas(64) u32 active[N], first[N];
   memcpy(address, w.v[i->src[0].reg], N * sizeof(u32));
-  expandMask(exec, active);
-  const u32 any = address[__builtin_ctzll(exec)];
-  for (unsigned n = 0; n < N; ++n)
-    first[n] = any;
-  putActive(first, address, active);
-  memcpy(address, first, sizeof first);
+  if (exec != kAllLanes) {
+    alignas(64) u32 active[N], own[N], first[N];
+    memcpy(own, address, sizeof own);
+    expandMask(exec, active);
+    const u32 any = own[__builtin_ctzll(exec)];
+    for (unsigned n = 0; n < N; ++n)
+      first[n] = any;
+    putActive(first, address, active);
+    memcpy(address, first, sizeof first);
+  }
   u32 highest = 0;
   for (unsigned n = 0; n < N; ++n)
     highest = address[n] > highest ? address[n] : highest;

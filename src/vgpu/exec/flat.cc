@@ -174,6 +174,8 @@ template <Data D> LUTHIER_GUEST_ACCESS bool attemptLoad(Wave &w, const Inst *i) 
   const u64 exec = activeLanes(w);
   if (exec == 0)
     return true;
+  if (exec == kAllLanes) // which the optimiser often knows: no lane depends on EXEC
+    return loadFull<D>(w, i);
   u64 block;
   if ((i->flags & kUnusual) || !attemptBlock<bytesOf(D)>(w, i, exec, block))
     return false;
@@ -189,15 +191,14 @@ template <Data D> LUTHIER_GUEST_ACCESS bool attemptStore(Wave &w, const Inst *i)
   const u64 exec = activeLanes(w);
   if (exec == 0)
     return true;
+  if (exec == kAllLanes)
+    return storeFull<D>(w, i);
   u64 block;
   if ((i->flags & kLds) || !attemptBlock<bytesOf(D)>(w, i, exec, block))
     return false;
   alignas(64) u32 stored[registersOf(D) * kRow];
   memcpy(stored, w.v[i->src[1].reg], sizeof stored);
-  if (exec == kAllLanes)
-    storeBlock<D>(stored, block);
-  else
-    storeBlock<D>(stored, block, exec);
+  storeBlock<D>(stored, block, exec);
   return true;
 }
 

@@ -286,7 +286,7 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     args.mode = w.mode;
     args.d = result;
     lanes<false>(args, nullptr);
-    if (resultDependsOnOrder(w, *i, result, active))
+    if (resultDependsOnOrder(w, *i, result, active) && anyLaneHasNans(sources, active))
       return false;
     if constexpr (takesModifiers(typeOf<Result>()))
       if (i->flags & kClamp)
@@ -317,6 +317,30 @@ template <auto F, class Result, class... A> struct Loop<F, Result, ArgList<A...>
     }(std::make_integer_sequence<unsigned, values>());
     return (registers > 1 || shared) && anyNan(result, active);
   }
+  /// The thorough look: whether some active lane has two such sources, or one that may meet another in the middle of
+  /// the operation, where an infinity has made it.
+  [[gnu::always_inline]] static bool anyLaneHasNans(const u32 (&sources)[3][2 * kRow], const u32 *active) {
+    u32 any = 0;
+    for (unsigned i = 0; i < N; ++i)
+      any |= weight<0>(sources[0], i) + weight<1>(sources[1], i) + weight<2>(sources[2], i) > 2 ? active[i] : 0;
+    return any != 0;
+  }
+  /// 2 for no number, 1 for an infinity.
+  template <unsigned K> [[gnu::always_inline]] static u32 weight(const u32 *source, unsigned i) {
+    if constexpr (K >= values || !isFloat(sourceType<K>()))
+      return 0;
+    const u32 x = source[i], high = wide<K>() ? source[i + kRow] : 0;
+    constexpr Type type = sourceType<K>();
+    if constexpr (type == Type::F32)
+      return u32((x & 0x7fffffff) > 0x7f800000) + u32((x & 0x7fffffff) >= 0x7f800000);
+    else if constexpr (type == Type::F16)
+      return u32((x & 0x7fff) > 0x7c00) + u32((x & 0x7fff) >= 0x7c00);
+    else if constexpr (type == Type::F64)
+      return u32((u64{high & 0x7fffffff} << 32 | x) > 0x7ff0000000000000) + u32((high & 0x7fffffff) >= 0x7ff00000);
+    else
+      return 3; // halves: not worth a look
+  }
+
   template <unsigned K>
   [[gnu::always_inline]] static void countNans(const Wave &w, const Inst &i, unsigned &registers, bool &shared) {
     if (i.srcKind[K] == SrcKind::Vgpr)

@@ -78,6 +78,13 @@ void Translation::translate(uint32_t itemIdRegisters) {
     setWhy(std::move(why));
     return;
   }
+  // What mostly calls handlers is no faster than the interpreter.
+  const auto calls = std::ranges::count_if(
+      owned_->called, [&](uint32_t n) { return !(guest_.instructions[n].record.row->traits & kStops); });
+  if (policy() == Policy::Hot && static_cast<size_t>(calls) * 8 > guest_.instructions.size()) {
+    setWhy("one in eight of its instructions would call its handler");
+    return;
+  }
   RegSet used;
   for (uint32_t n = 0; n < guest_.instructions.size(); ++n) {
     const GuestInstruction &instruction = guest_.instructions[n];
@@ -117,6 +124,12 @@ Translation *Translations::find(const TranslationRequest &request) {
   if (!guest) {
     log::debug("{} is not translated: {}", translation.kernel_, guest.error().message());
     translation.setWhy(guest.error().message());
+    return &translation;
+  }
+  // Measured: with more registers than the host has, loops are no faster translated (docs/performance.md).
+  const auto entries = std::ranges::count(guest->instructions, true, &GuestInstruction::entry);
+  if (policy() == Policy::Hot && entries > 1) {
+    translation.setWhy("loops and barriers are only translated by LUTHIER_VGPU_TRANSLATE=always");
     return &translation;
   }
   translation.guest_ = std::move(*guest);
