@@ -1,8 +1,8 @@
 // Pairs of kernels for `luthier check init`: `init_twins safe` does what `init_twins faulty` does, but for one thing in
 // each that nobody has written.
 //
-// Each case is a kernel of its own, by whose name init.py knows it; the line where the value decides something ends with
-// "BAD:" and the case's name. What decides is in memory and not in the code, so that both twins run the same code.
+// Each case is a kernel of its own, by whose name init.py knows it; the line where the value decides something ends
+// with "BAD:" and the case's name. What decides is in memory and not in the code, so that both twins run the same code.
 #include "sample.h"
 
 #include <cstring>
@@ -131,8 +131,9 @@ void copiesFromHost() {
     int *flags = allocate<int>(count);
     const std::string host(count * sizeof(int), '\0');
     HIP_CHECK(hipMemcpy(flags, host.data(), host.size(), hipMemcpyHostToDevice));
-    global_never<<<1, count < kItems ? count : kItems>>>(flags, zeros<int>(kItems));
-    global_never<<<1, count < kItems ? count : kItems>>>(flags + (count < kItems ? 0 : count - kItems), zeros<int>(kItems));
+    global_never < <<1, count<kItems ? count : kItems>>>(flags, zeros<int>(kItems));
+    global_never < <<1, count<kItems ? count : kItems>>>(flags + (count < kItems ? 0 : count - kItems),
+                                                         zeros<int>(kItems));
   }
   int *flags = allocate<int>(kItems);
   HIP_CHECK(hipMemsetD32(reinterpret_cast<hipDeviceptr_t>(flags), 0, kItems));
@@ -169,7 +170,8 @@ void runAll(bool faulty) {
   register_never<<<1, kItems>>>(faulty ? 5 : kItems, to);
   counter<<<1, kItems>>>(zeros<int>(4, faulty ? 0 : 4));
   atomic_operand<<<1, kItems>>>(zeros<int>(kItems, faulty ? 60 : kItems), zeros<int>(1));
-  int *source = zeros<int>(kItems, faulty ? 20 : kItems), *middle = allocate<int>(kItems), *target = allocate<int>(kItems);
+  int *source = zeros<int>(kItems, faulty ? 20 : kItems), *middle = allocate<int>(kItems),
+      *target = allocate<int>(kItems);
   copy<<<1, kItems>>>(source, middle);
   HIP_CHECK(hipMemcpy(target, middle, kItems * sizeof(int), hipMemcpyDeviceToDevice));
   copied<<<1, kItems>>>(target, to);

@@ -167,6 +167,7 @@ Finding Explainer::explain(const Wave &wave, const BarrierProblem &problem) cons
   Finding finding = describe(wave, barrier.pc, barrier.words * kWord);
   finding.rule = ruleOf(problem);
   finding.message = messageOf(problem, wave);
+  finding.hasAddress = false;
   finding.notes = notesOf(problem, barrier.pc - finding.offset);
   for (const uint32_t lane : numbersOf(problem.lanes))
     finding.lanes.push_back({lane, 0});
