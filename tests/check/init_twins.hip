@@ -5,6 +5,7 @@
 // with "BAD:" and the case's name. What decides is in memory and not in the code, so that both twins run the same code.
 #include "sample.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -131,9 +132,9 @@ void copiesFromHost() {
     int *flags = allocate<int>(count);
     const std::string host(count * sizeof(int), '\0');
     HIP_CHECK(hipMemcpy(flags, host.data(), host.size(), hipMemcpyHostToDevice));
-    global_never < <<1, count<kItems ? count : kItems>>>(flags, zeros<int>(kItems));
-    global_never < <<1, count<kItems ? count : kItems>>>(flags + (count < kItems ? 0 : count - kItems),
-                                                         zeros<int>(kItems));
+    const unsigned items = std::min<size_t>(count, kItems);
+    global_never<<<1, items>>>(flags, zeros<int>(kItems));
+    global_never<<<1, items>>>(flags + (count - items), zeros<int>(kItems));
   }
   int *flags = allocate<int>(kItems);
   HIP_CHECK(hipMemsetD32(reinterpret_cast<hipDeviceptr_t>(flags), 0, kItems));
