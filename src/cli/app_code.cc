@@ -1,36 +1,14 @@
 #include "cli/app_code.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <unistd.h>
 
 #include "object/container.h"
+#include "support/find_program.h"
 
 namespace luthier::cli {
-
-namespace {
-
-std::string findProgram(const std::string &name) {
-  if (name.find('/') != std::string::npos)
-    return name;
-  const char *path = std::getenv("PATH");
-  std::string_view rest = path ? path : "";
-  while (!rest.empty()) {
-    const size_t end = rest.find(':');
-    const std::string file = fmt::format("{}/{}", end == 0 ? "." : rest.substr(0, end), name);
-    std::error_code failed;
-    if (::access(file.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(file, failed))
-      return file;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  }
-  return "";
-}
-
-} // namespace
 
 std::string missingCode(const std::string &program, const std::vector<std::string> &gpus) {
   const std::string file = findProgram(program);

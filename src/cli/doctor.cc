@@ -27,6 +27,7 @@
 #include "isa/target.h"
 #include "support/cache_folder.h"
 #include "support/file.h"
+#include "support/find_program.h"
 
 namespace luthier::cli {
 
@@ -167,22 +168,10 @@ void checkCache(Findings &findings) {
   findings.good("cache", folder.string());
 }
 
-bool onPath(const std::string &name) {
-  const char *path = ::getenv("PATH");
-  std::string_view rest = path ? path : "";
-  while (!rest.empty()) {
-    const size_t end = rest.find(':');
-    if (::access(fmt::format("{}/{}", rest.substr(0, end), name).c_str(), X_OK) == 0)
-      return true;
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-  }
-  return false;
-}
-
 void checkForWriters(Findings &findings) {
   for (const auto &[program, package] :
        {std::pair("clang++-" LUTHIER_LLVM, "clang-" LUTHIER_LLVM), {"cmake", "cmake"}, {"hipcc", "hipcc"}})
-    if (onPath(program))
+    if (!findProgram(program).empty())
       findings.good("to write tools", program);
     else
       findings.hint("to write tools", fmt::format("{} was not found", program),
