@@ -180,15 +180,17 @@ TEST(Survival, ThrowsInTheMiddle) {
   }
 }
 
-/// A tool that ends the process takes the application with it, but not the results.
+/// A tool that ends the process takes the application with it, but not the results. The application launches on and on,
+/// so that it does not end by itself before the tool is told of a launch.
 TEST(Survival, ToolEndsTheProcess) {
   for (const char *how : {"abort", "exit", "raise"})
-    for (const char *where : {"launch", "finished", "exit"}) {
+    for (const std::string where : {"launch", "finished", "exit"}) {
+      const bool atExit = where == "exit";
       const ToolRun ended = run({.tools = {kTool},
-                                 .options = std::string("launch_count.in=") + where + "\nlaunch_count.how=" + how +
-                                            "\nlaunch_count.after=" + (where == std::string("exit") ? "1" : "9")},
-                                ends("return"));
-      SCOPED_TRACE(std::string(how) + " in " + where);
+                                 .options = "launch_count.in=" + where + "\nlaunch_count.how=" + how +
+                                            "\nlaunch_count.after=" + (atExit ? "1" : "9")},
+                                ends(atExit ? "return" : "terminate"));
+      SCOPED_TRACE(how + (" in " + where));
       if (how == std::string("abort"))
         EXPECT_EQ(ended.outcome.signal, SIGABRT);
       else if (how == std::string("raise"))
@@ -196,7 +198,7 @@ TEST(Survival, ToolEndsTheProcess) {
       else
         EXPECT_EQ(ended.outcome.exitCode, 7);
       EXPECT_LT(ended.outcome.seconds, 60);
-      expectCounts(ended, where == std::string("finished") ? 3 : where == std::string("exit") ? kLaunches : 0);
+      expectCounts(ended, where == "finished" ? 3 : atExit ? kLaunches : 0);
     }
 }
 
