@@ -63,6 +63,8 @@ Result<std::unique_ptr<LlvmMc>> LlvmMc::create(const Target &target, unsigned wa
 
 namespace {
 
+constexpr size_t kMostBytes = 20; ///< of an instruction
+
 /// SDWA (gfx8 to gfx10) with selections that do not exist. LLVM decodes them, but its printer runs off its end.
 bool hasReservedSdwa(std::span<const uint8_t> bytes) {
   uint32_t words[2];
@@ -102,18 +104,62 @@ bool hasHalfResult(const llvm::MCInst &inst) {
   return !operands.empty() && operands[0].role == Role::Destination && operands[0].half;
 }
 
+/// How many bytes show an instruction that begins with these dwords to LLVM, which tries its longest encodings first:
+/// half of the time and more goes there. One that turns out to be longer is not recognised in so few.
+size_t fewestBytes(EncodingFamily family, uint64_t bits) {
+  const auto word = static_cast<uint32_t>(bits);
+  const auto source = [&](unsigned low) { return field(bits, low, 9); };
+  const auto isDpp = [](uint32_t code) {
+    return code == src::kDpp || code == src::kDpp8 || code == src::kDpp8Inactive;
+  };
+  switch (formatOf(family, word)) {
+  case Format::Sopk:
+  case Format::Sopp:
+    return 4;
+  case Format::Sop1:
+  case Format::Sop2:
+  case Format::Sopc:
+    return field(bits, 0, 8) == src::kLiteral || field(bits, 8, 8) == src::kLiteral ? 8 : 4;
+  case Format::Vop1:
+  case Format::Vop2:
+  case Format::Vopc:
+    return source(0) == src::kLiteral || source(0) == src::kSdwa || isDpp(source(0)) ? 8 : 4;
+  case Format::Vop3:
+  case Format::Vop3p:
+    if (isDpp(source(32)) || source(32) == src::kLiteral || source(41) == src::kLiteral || source(50) == src::kLiteral)
+      return kMostBytes;
+    return 8;
+  case Format::Smem:
+  case Format::Ds:
+    return 8;
+  default:
+    return kMostBytes;
+  }
+}
+
 } // namespace
 
 bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCInst &inst, uint64_t &size,
                     bool *highResult) const {
   // LLVM gets as many bytes as any instruction has: LLVM 21 crashes where a literal is missing.
-  std::array<uint8_t, 20> padded{};
+  std::array<uint8_t, kMostBytes> padded{};
   std::ranges::copy(bytes.first(std::min(bytes.size(), padded.size())), padded.begin());
-  auto status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+  const auto attempt = [&](const llvm::MCDisassembler &by) {
+    uint64_t first;
+    memcpy(&first, padded.data(), sizeof first);
+    for (const size_t count : {fewestBytes(family, first), kMostBytes}) {
+      inst.clear();
+      const auto status =
+          by.getInstruction(inst, size, llvm::ArrayRef(padded).take_front(count), address, llvm::nulls());
+      if (status != llvm::MCDisassembler::Fail || count == kMostBytes)
+        return status;
+    }
+    return llvm::MCDisassembler::Fail;
+  };
+  auto status = attempt(*disassembler);
   if (status == llvm::MCDisassembler::Fail && family >= EncodingFamily::Gfx11 && maySelectHalf(bytes)) {
     padded[3] &= static_cast<uint8_t>(~kHighResultBit);
-    inst.clear();
-    status = disassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+    status = attempt(*disassembler);
     if (status == llvm::MCDisassembler::Success && !hasHalfResult(inst))
       return false;
     if (highResult)
@@ -121,8 +167,7 @@ bool LlvmMc::decode(std::span<const uint8_t> bytes, uint64_t address, llvm::MCIn
   }
   if (status == llvm::MCDisassembler::Fail && halvesDisassembler) {
     std::ranges::copy(bytes.first(std::min(bytes.size(), padded.size())), padded.begin());
-    inst.clear();
-    status = halvesDisassembler->getInstruction(inst, size, padded, address, llvm::nulls());
+    status = attempt(*halvesDisassembler);
   }
   // LLVM 21 has doubts about v_cmpx with a result besides EXEC, which it must have up to gfx9.
   const bool before10 = family < EncodingFamily::Gfx10;
