@@ -42,8 +42,8 @@ struct GuestInstruction {
 
 struct GuestCode {
   GuestCode() = default;
-  GuestCode(GuestCode &&) = default;
-  GuestCode &operator=(GuestCode &&) = default;
+  GuestCode(GuestCode &&) noexcept = default;
+  GuestCode &operator=(GuestCode &&) noexcept = default;
 
   std::vector<GuestInstruction> instructions; ///< by address
   uint32_t entry = 0;                         ///< the kernel's first

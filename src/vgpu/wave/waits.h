@@ -89,7 +89,8 @@ private:
     const Pending *end() const { return all_.data() + all_.size(); }
     void push(const Pending &pending) { all_.push_back(pending); }
     void pop() {
-      if (++first_ == all_.size() || first_ == kMostGone) {
+      ++first_;
+      if (first_ == all_.size() || first_ == kMostGone) {
         all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
         first_ = 0;
       }
