@@ -40,7 +40,7 @@ TEST_P(LlvmMcOf, TakesNoInstructionForAShorterOne) {
   // Codes of sources that more dwords belong to, which random bits seldom have.
   constexpr std::array<uint32_t, 5> kSpecial = {233, 234, 249, 250, 255};
   unsigned decoded = 0, longer = 0;
-  for (unsigned n = 0; n < 60000; ++n) {
+  for (unsigned n = 0; n < 120000; ++n) {
     std::array<uint8_t, 20> bytes;
     for (uint8_t &byte : bytes)
       byte = static_cast<uint8_t>(random());
