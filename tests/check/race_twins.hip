@@ -64,7 +64,7 @@ __global__ void withoutWait(int *to, bool waits) {
   const int t = threadIdx.x;
   LocalInt *const mine = (LocalInt *)&values[t];
   waits = uniformly(waits); // now: waiting for arguments would be the wait that is meant to be missing
-  asm volatile("" ::"s"(waits), "s"(to));
+  asm volatile("" ::"s"(static_cast<int>(waits)), "s"(to));
   asm volatile("ds_write_b32 %0, %1" ::"v"(mine), "v"(t) : "memory"); // BAD: lds_barrier_wait
   if (waits)
     asm volatile("s_waitcnt lgkmcnt(0)" ::: "memory");
