@@ -170,7 +170,7 @@ Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun>
   LUTHIER_TRY(prepareRuntime(options));
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty() && check)
-    return makeError("checks take a virtual GPU: add --gpu, as in --gpu gfx90a");
+    return makeError("checks need a virtual GPU: add --gpu, as in --gpu gfx90a");
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
         options.poisonSeed || options.strictSeed)

@@ -69,7 +69,7 @@ void LdsNeeds::add(uint32_t size, uint32_t aligned) {
 
 Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor) {
   if (descriptor.dynamicStack())
-    return makeError("the kernel's stack has no known end behind which there were room");
+    return makeError("the kernel's stack has no known end, so nothing can be placed after it");
   if (!target.scratchInstructions)
     return makeError("{} has no instructions that hooks could use scratch with", target.name);
   return {};
@@ -157,7 +157,7 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
   for (unsigned n = 0; n < needs.counters; ++n)
     entry.counters_.push_back(LUTHIER_TRY(
         scalars(1, needs.counters == 1 ? "a counter of visits"
-                                       : fmt::format("{} counters of visits; places can share one", needs.counters))));
+                                       : fmt::format("{} counters of visits; sites can share one", needs.counters))));
   if (needs.launchBlocks)
     entry.blocks_ = LUTHIER_TRY(scalars(2 * needs.launchBlocks, "the address of per-launch variables"));
   for (LaunchValue value : needs.values) {

@@ -103,11 +103,10 @@ Result<void> VariantBuilder::prepareInsertions() {
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
         if (rewriter_.blocks != LaunchBlocks::Segment && needsRuntime(n))
-          return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
-                           "answer without Luthier's runtime (luthier run)");
+          return makeError("it calls the host (printf, assertions) or uses the launch's number, which needs Luthier's "
+                           "runtime (luthier run)");
         if (rewriter_.blocks != LaunchBlocks::Segment && asksFor(n, hook::Port::Kind::GroupBlock))
-          return makeError(
-              "it has per-workgroup variables: nobody makes these without Luthier's runtime (luthier run)");
+          return makeError("it has per-workgroup variables, which only Luthier's runtime (luthier run) allocates");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       if (insertion.assembly && insertion.position == Position::Remove)
@@ -124,9 +123,9 @@ Result<void> VariantBuilder::prepareInsertions() {
 Result<void> VariantBuilder::checkSampling(const Insertion &insertion) const {
   const Sampling &sampling = insertion.sampling;
   if (sampling.every == 0)
-    return makeError("every 0th visit is none: 1 is the least");
+    return makeError("every 0th visit is not possible: the minimum is 1");
   if (sampling.any() && insertion.position == Position::Replace)
-    return makeError("the hook takes the instruction's place, and so it must run in every visit");
+    return makeError("the hook replaces the instruction, so it must run in every visit");
   if (sampling.when.empty())
     return {};
   const hook::Variable *variable = insertion.module->findVariable(sampling.when);
@@ -149,7 +148,7 @@ Result<void> VariantBuilder::checkPredicate(const Insertion &insertion, const ho
                      insertion.predicateArguments.size());
   LUTHIER_TRY(hook::conditional(*predicate, hook));
   if (!insertion.result.empty() || insertion.position == Position::Replace)
-    return makeError("{} decides whether it runs, and where it does not there is no {}", insertion.predicate,
+    return makeError("{} decides whether it runs; if it does not, there is no {}", insertion.predicate,
                      insertion.result.empty() ? "instruction" : "result");
   return {};
 }
