@@ -68,7 +68,7 @@ def run(sample, tool, folder):
             account = json.load(file)["account"]
         if account["launches_not_instrumented"] or account["sites_rejected"]:
             print(f"{sample} under {tool[0]}: {account['launches_not_instrumented']} launches ran as they were, "
-                  f"{account['sites_rejected']} places were refused", file=sys.stderr)
+                  f"{account['sites_rejected']} sites were rejected", file=sys.stderr)
         instrumenting = account["seconds"]
     return instructions, onGpu, seconds, instrumenting
 

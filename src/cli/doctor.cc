@@ -263,8 +263,8 @@ int diagnose() {
     findings.good("environment", "LUTHIER_... variables are valid");
   checkForWriters(findings);
   checkRun(findings, *program);
-  std::cout << (findings.errors() ? fmt::format("{} of these must be put right\n", findings.errors())
-                                  : "everything that a run needs is there\n");
+  std::cout << (findings.errors() ? fmt::format("{} of these must be fixed\n", findings.errors())
+                                  : "everything that a run needs is available\n");
   return findings.errors() ? exitFailure : exitSuccess;
 }
 

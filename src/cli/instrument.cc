@@ -68,7 +68,7 @@ public:
     for (size_t n = 0; n < specs_.size(); ++n)
       if (!matched_[n])
         LUTHIER_TRY(
-            fail(fmt::format("nothing in {} is meant by --at '{}'",
+            fail(fmt::format("nothing in {} matches --at '{}'",
                              selected.symbol ? demangle(selected.symbol->name) : "any kernel", specs_[n].text)));
     if (rejected_)
       LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));

@@ -171,8 +171,7 @@ void addIsaCommand(CLI::App &root, Invocation &invocation) {
           "The opcodes are those that LLVM encodes for TARGET. Exits with status 0 if all but the graphics opcodes "
           "are\nimplemented, with 1 if not, and with 2 for an unknown TARGET.");
   addTargetCommand(*command, invocation, "fidelity",
-                   "Show how surely each instruction of a target does on the virtual GPU what the hardware does",
-                   printFidelity)
+                   "Show how faithfully the virtual GPU reproduces each instruction of a target", printFidelity)
       ->footer(
           "Each opcode that LLVM encodes for TARGET is exact, documented, chosen or refused; all but the first with "
           "the\nreason. `luthier run --stats` says which of the executed instructions are not exact.");

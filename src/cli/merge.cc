@@ -265,8 +265,8 @@ void addMergeCommand(CLI::App &root, Invocation &invocation) {
       ->type_name("FILE")
       ->check(notEmpty);
   command->footer(
-      "Rows that agree in all texts, and in the number of the launch, become one. Its other numbers are sums; a "
-      "column for each\nprocess says what came from it.");
+      "Rows with the same strings and launch number are combined. Other numbers are summed; a column for each\n"
+      "process shows its share.");
   command->callback([options, &invocation] {
     Result<void> done;
     try {

@@ -109,7 +109,7 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->check(notEmpty);
   command
       ->add_option("-d,--output-directory", options->outputFolder,
-                   "Write the report to this folder, which is made if it is missing (file name without -o:\n"
+                   "Write the report to this folder, which is created if needed (file name without -o:\n"
                    "%hostname%_%pid%)")
       ->type_name("DIR")
       ->check(notEmpty)
@@ -123,7 +123,8 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
       ->needs(tool);
   command
       ->add_option("-i,--input", options->inputFile,
-                   "Take options from FILE too, JSON whose keys are their long names; the command line comes\nfirst")
+                   "Also read options from FILE, a JSON object whose keys are their long names; the command\n"
+                   "line takes precedence")
       ->type_name("FILE")
       ->check(notEmpty);
   command

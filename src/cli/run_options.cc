@@ -170,7 +170,7 @@ Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun>
   LUTHIER_TRY(prepareRuntime(options));
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty() && check)
-    return makeError("checks take a virtual GPU: add --gpu, as in --gpu gfx90a");
+    return makeError("checks need a virtual GPU: add --gpu, as in --gpu gfx90a");
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
         options.poisonSeed || options.strictSeed)
@@ -262,20 +262,19 @@ void addGpuOptions(CLI::App &command, RunOptions &options) {
   addFlag(command, "--strict-waits", options.strictWaits,
           "Stop a kernel that uses a loaded value before waiting for it (s_waitcnt)");
   CLI::Option *strictResources =
-      addNumber(
-          command, "--strict-resources", options.strictSeed, 0, UINT64_MAX,
-          "Run on a machine as strict as the hardware: only the registers that a kernel allocates, VCC and\nothers at "
-          "their end, garbage from SEED (default: 1) wherever nothing is defined at the start,\nlimited residency, a "
-          "scalar cache")
+      addNumber(command, "--strict-resources", options.strictSeed, 0, UINT64_MAX,
+                "Model the resources of the hardware: only the registers that a kernel allocates, VCC and others\n"
+                "at their end, garbage from SEED (default: 1) in everything that is undefined at the start, limited\n"
+                "residency, a scalar cache")
           ->type_name("[SEED]")
           ->expected(0, 1)
           ->default_str("1");
   addFlag(command, "--strict-l1", options.strictL1,
-          "Give each compute unit a vector L1 that keeps what it has read until it is invalidated")
+          "Give each compute unit a vector L1 cache that keeps what it has read until it is invalidated")
       ->needs(strictResources);
   addNumber(command, "--poison-dead", options.poisonSeed, 0, UINT64_MAX,
-            "Before every instruction, overwrite registers that liveness analysis calls dead with random\nvalues made "
-            "from SEED (default: 1): a test of the analysis")
+            "Before every instruction, overwrite registers that liveness analysis considers dead with\n"
+            "random values generated from SEED (default: 1): a test of the analysis")
       ->type_name("[SEED]")
       ->expected(0, 1)
       ->default_str("1");

@@ -255,7 +255,7 @@ private:
                       at("when") || at("if");
     if (spec_.position == Position::KernelEntry || spec_.position == Position::KernelExit) {
       if (!none)
-        return error("a kernel's entry and exit are not chosen from: ':' comes next");
+        return error("a kernel's entry and exit take no selection: expected ':'");
     } else if (none && ofInstructions())
       return error("which instructions? An address, a mnemonic, a class, or `all`");
     if (none) {
@@ -272,7 +272,7 @@ private:
 
   Result<void> place() {
     if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
-      return error(fmt::format("'{}' is not what can be instrumented", token_.text));
+      return error(fmt::format("'{}' cannot be instrumented", token_.text));
     const std::string_view word = token_.text;
     What what;
     if (word == "all") {
@@ -312,7 +312,7 @@ private:
       what.kind = What::Kind::Class;
       what.name = word;
     } else if (labelOf(word))
-      return error(fmt::format("instructions of a block are chosen so: all in {}", word));
+      return error(fmt::format("to select the instructions of a block, write: all in {}", word));
     else if (word.find_first_of("_*?") != word.npos) {
       what.kind = What::Kind::Pattern;
       what.name = word;
@@ -341,7 +341,7 @@ private:
       LUTHIER_TRY(next());
     }
     if (spec_.function.empty() && !spec_.block)
-      return errorAt(text_, column, "a function or a block comes behind `in`");
+      return errorAt(text_, column, "expected a function or a block after `in`");
     return {};
   }
 
@@ -352,7 +352,7 @@ private:
       LUTHIER_TRY(next());
       const auto every = numberOf<uint32_t>(token_.text);
       if (!every || !*every)
-        return error("a number comes behind `every`, 1 or more");
+        return error("expected a number, 1 or more, after `every`");
       spec_.sampling.every = *every;
       LUTHIER_TRY(next());
       if (at("together")) {
@@ -363,7 +363,7 @@ private:
     if (at("when")) {
       LUTHIER_TRY(next());
       if (token_.kind != Token::Kind::Word && token_.kind != Token::Kind::Quoted)
-        return error("a variable comes behind `when`");
+        return error("expected a variable after `when`");
       spec_.sampling.when = token_.text;
       LUTHIER_TRY(next());
     }
@@ -447,7 +447,7 @@ private:
       LUTHIER_TRY(next());
       const auto regs = registersOf(token_.text);
       if (token_.kind != Token::Kind::Word || !regs)
-        return error("a register is expected behind `changes`: s4, s[4:5], v3, a0, exec, vcc, scc, m0");
+        return error("expected a register after `changes`: s4, s[4:5], v3, a0, exec, vcc, scc, m0");
       spec_.assembly->changes.insert(*regs);
       LUTHIER_TRY(next());
     } while (token_.kind == Token::Kind::Comma);

@@ -87,7 +87,7 @@ Result<std::string> readOwn(int folder, const std::string &name) {
   if (::fstat(file, &status) != 0)
     result = makeErrorCode(errno, "{}", std::strerror(errno));
   else if (!S_ISREG(status.st_mode))
-    result = makeError("it is no regular file");
+    result = makeError("it is not a regular file");
   else if (const std::string why = whoElseCouldWrite(status); !why.empty())
     result = makeError("it {}", why);
   else

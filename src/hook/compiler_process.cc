@@ -213,9 +213,9 @@ Result<int> run(Start start) {
 
 std::string crashed(int signal) {
   if (signal == SIGXCPU)
-    return fmt::format("it does not come to an end (stopped after {} seconds)", kCompilerSeconds);
+    return fmt::format("it does not terminate (stopped after {} seconds)", kCompilerSeconds);
   if (signal == SIGKILL)
-    return "its process was killed from outside, or for want of memory";
+    return "its process was killed from outside, or because memory ran out";
   return fmt::format("it crashed (signal {})", signal);
 }
 
@@ -265,12 +265,12 @@ Result<CompilerReply> askCompiler(CompilerRequest request, std::string_view cont
   if (!raw)
     return raw.error().withContext(fmt::format("{}: the hook compiler cannot be started", context));
   if (raw->status >= kSignalled)
-    return makeError("{}: LLVM gave up: {}", context, crashed(raw->status - kSignalled));
+    return makeError("{}: LLVM failed: {}", context, crashed(raw->status - kSignalled));
   auto reply = decodeReply(raw->text);
   if (!reply || raw->status != 0)
     return makeError("{}: the hook compiler ended with status {} and no answer", context, raw->status);
   if (reply->outcome == CompilerReply::Outcome::GaveUp)
-    return makeError("{}: LLVM gave up: {}", context, reply->text);
+    return makeError("{}: LLVM failed: {}", context, reply->text);
   if (reply->outcome == CompilerReply::Outcome::Refused)
     return makeError("{}", reply->text);
   return std::move(*reply);

@@ -22,7 +22,7 @@ Result<analysis::Resources> ForeignCalls::visit(const LinkedFunction &function, 
   Object *object = LUTHIER_TRY(objectOf(code));
   const uint32_t number = object->graph.find(*function.symbol);
   if (number == analysis::CallGraph::kNone)
-    return makeError("{}: {} is no function", code->uri(), function.symbol->name);
+    return makeError("{}: {} is not a function", code->uri(), function.symbol->name);
   const Key key(code->number(), function.symbol->address);
   if (auto known = walk.done.find(key); known != walk.done.end()) {
     if (known->second)

@@ -62,7 +62,7 @@ Result<uint64_t> inflateZstd(ByteSpan input, Buffer &into) {
   const uint64_t frame = LUTHIER_TRY(zstdFrame(input));
   // The header's claim was held against all that follows; here is what there really is.
   if (into.bytes().size() / UnpackLimits().ratio > frame)
-    return makeError("{:#x} bytes claim to unpack to {:#x}, which is not believed", frame, into.bytes().size());
+    return makeError("{:#x} bytes claim to unpack to {:#x}, which is not plausible", frame, into.bytes().size());
   const size_t produced = ZSTD_decompress(into.data(), into.bytes().size(), input.data(), frame);
   if (ZSTD_isError(produced))
     return makeError("zstd: {}", ZSTD_getErrorName(produced));
@@ -140,7 +140,7 @@ Result<CompressedHeader> readCompressedHeader(ByteSpan bytes, const UnpackLimits
     return makeError("a compressed bundle of {:#x} bytes, but {:#x} are there", header.totalSize, bytes.size());
   const uint64_t packed = (header.totalSize ? header.totalSize : bytes.size()) - header.headerSize;
   if (header.unpackedSize > limits.bytes || header.unpackedSize / limits.ratio > packed)
-    return makeError("{:#x} bytes claim to unpack to {:#x}, which is not believed", packed, header.unpackedSize);
+    return makeError("{:#x} bytes claim to unpack to {:#x}, which is not plausible", packed, header.unpackedSize);
   return header;
 }
 

@@ -91,11 +91,11 @@ Result<std::unique_ptr<AssemblyCode>> AssemblyCode::make(std::string_view text, 
   for (const Instr &instr : fragment->code.instrs()) {
     opcodes.push_back(instr.opcode());
     if (const char *reason = hook::refusal(*fragment, instr))
-      return makeError("{} assembly that is inserted {}", result->place(instr), reason);
+      return makeError("{} inserted assembly {}", result->place(instr), reason);
     for (const RegRange range : instr.writes())
       for (unsigned n = 0; n < range.count; ++n)
         if (!mayBeWritten(range.first + n, target))
-          return makeError("{} {} is not for inserted assembly to write", result->place(instr),
+          return makeError("{} {} must not be written by inserted assembly", result->place(instr),
                            toString(range.first + n));
   }
   if (opcodes.empty())
@@ -114,7 +114,7 @@ Result<std::unique_ptr<AssemblyCode>> AssemblyCode::make(std::string_view text, 
   for (const Instr &instr : fragment->code.instrs()) {
     const Instr *const here = &instr;
     if (const unsigned missing = analysis::missingWaitStates(target, before, {&here, 1}))
-      return makeError("{} it needs {} more wait state{} behind what is before it", result->place(instr), missing,
+      return makeError("{} it needs {} more wait state{} before it", result->place(instr), missing,
                        missing == 1 ? "" : "s");
     before.push_back(here);
     result->fragment_->instrs.push_back(
@@ -172,8 +172,7 @@ Result<void> AssemblyCode::checkPlace(const analysis::LiveSets &live, const RegS
           continue;
         const bool exec = reg == Reg::ExecLo || reg == Reg::ExecHi;
         if (exec || live.active.contains(reg) || (allLanes && live.inactive.contains(reg)) || kept.contains(reg))
-          return makeError("{} {} is in use there, and not among what the assembly is said to change", place(instr),
-                           toString(reg));
+          return makeError("{} {} is in use there, and `changes` does not name it", place(instr), toString(reg));
       }
   return {};
 }

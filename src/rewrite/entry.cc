@@ -69,7 +69,7 @@ void LdsNeeds::add(uint32_t size, uint32_t aligned) {
 
 Result<void> canSpill(const isa::Target &target, const object::KernelDescriptor &descriptor) {
   if (descriptor.dynamicStack())
-    return makeError("the kernel's stack has no known end behind which there were room");
+    return makeError("the kernel's stack has no known end, so nothing can be placed after it");
   if (!target.scratchInstructions)
     return makeError("{} has no instructions that hooks could use scratch with", target.name);
   return {};
@@ -144,20 +144,20 @@ Result<Entry> Entry::plan(const isa::Target &target, const object::KernelDescrip
   const unsigned least = widest.initialSgprs(target).total + kForScratch;
   RegSet reserved;
   bool lanes = false;
-  const auto scalars = [&](unsigned count, std::string_view what) -> Result<Home> {
-    const Home home = pool.reserveScalars(count, least);
-    if (home.empty())
+  const auto scalars = [&](unsigned count, std::string_view what) -> Result<ReservedSlot> {
+    const ReservedSlot slot = pool.reserveScalars(count, least);
+    if (slot.empty())
       return makeError("no registers are left for {}", what);
-    reserved.insert(home.regs);
-    lanes |= home.lanes || home.memory >= 0;
-    return home;
+    reserved.insert(slot.regs);
+    lanes |= slot.lanes || slot.memory >= 0;
+    return slot;
   };
   if (needs.waveRegisters)
     entry.wave_ = LUTHIER_TRY(scalars(needs.waveRegisters, "per-wave variables"));
   for (unsigned n = 0; n < needs.counters; ++n)
     entry.counters_.push_back(LUTHIER_TRY(
         scalars(1, needs.counters == 1 ? "a counter of visits"
-                                       : fmt::format("{} counters of visits; places can share one", needs.counters))));
+                                       : fmt::format("{} counters of visits; sites can share one", needs.counters))));
   if (needs.launchBlocks)
     entry.blocks_ = LUTHIER_TRY(scalars(2 * needs.launchBlocks, "the address of per-launch variables"));
   for (LaunchValue value : needs.values) {
@@ -274,35 +274,35 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   if (area.scalars && setsFlatScratch(spill))
     setFlatScratch(); // before anything is kept there
   // To where a value is kept; the scalar registers behind those that the wave was given are free here.
-  const auto keep = [&](const Home &home, unsigned dword, Reg from) {
-    if (home.memory >= 0) {
-      glue.scalarMemory(code, GlueOp::ScalarStore, from, area.kept(home.memory + static_cast<int>(dword)));
+  const auto keep = [&](const ReservedSlot &slot, unsigned dword, Reg from) {
+    if (slot.memory >= 0) {
+      glue.scalarMemory(code, GlueOp::ScalarStore, from, area.kept(slot.memory + static_cast<int>(dword)));
       glue.wait(code, analysis::setOf(analysis::Counter::Lgkm)); // it reads late
-    } else if (home.lanes)
-      glue.writeLane(code, home.regs.first, home.lane + dword, from);
+    } else if (slot.lanes)
+      glue.writeLane(code, slot.regs.first, slot.lane + dword, from);
     else
-      glue.add(code, GlueOp::MoveScalar, home.regs.first + dword, from);
+      glue.add(code, GlueOp::MoveScalar, slot.regs.first + dword, from);
   };
-  const auto elsewhere = [](const Home &home) { return home.lanes || home.memory >= 0; };
-  const auto load = [&](const Home &home, uint32_t offset) {
-    glue.loadPair(code, elsewhere(home) ? spare_ : home.regs.first, kernarg, offset);
-    if (elsewhere(home))
+  const auto elsewhere = [](const ReservedSlot &slot) { return slot.lanes || slot.memory >= 0; };
+  const auto load = [&](const ReservedSlot &slot, uint32_t offset) {
+    glue.loadPair(code, elsewhere(slot) ? spare_ : slot.regs.first, kernarg, offset);
+    if (elsewhere(slot))
       glue.wait(code, analysis::setOf(analysis::Counter::Lgkm));
-    for (unsigned half = 0; half < 2 && elsewhere(home); ++half)
-      keep(home, half, spare_ + half);
+    for (unsigned half = 0; half < 2 && elsewhere(slot); ++half)
+      keep(slot, half, spare_ + half);
   };
   for (unsigned n = 0; n < needs_.launchBlocks; ++n) {
-    const Home home = launchBlock(n);
+    const ReservedSlot slot = launchBlock(n);
     if (blocksInSegment_) {
-      load(home, segment.blocks + 8 * n);
+      load(slot, segment.blocks + 8 * n);
       continue;
     }
     for (unsigned half = 0; half < 2; ++half) {
-      glue.literal(code, (elsewhere(home) ? spare_ : home.regs.first) + half, 0);
+      glue.literal(code, (elsewhere(slot) ? spare_ : slot.regs.first) + half, 0);
       literals_.push_back({code.size() - 4, n, half == 1});
     }
-    for (unsigned half = 0; half < 2 && elsewhere(home); ++half)
-      keep(home, half, spare_ + half);
+    for (unsigned half = 0; half < 2 && elsewhere(slot); ++half)
+      keep(slot, half, spare_ + half);
   }
   for (const LaunchArgument &argument : segment.arguments)
     load(valueOf(argument.value), argument.offset);
@@ -317,19 +317,19 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     for (unsigned half = 0; half < 2; ++half)
       glue.add(code, GlueOp::MoveScalar, kernarg + half, spare_ + half);
   }
-  for (const auto &[value, home] : values_) {
+  for (const auto &[value, slot] : values_) {
     if (isWorkitemId(value) || isLaunchArgument(value))
       continue;
     if (isWorkgroupId(value) && target_->workgroupIdsInTtmps) {
       constexpr GlueOp kIds[] = {GlueOp::WorkgroupIdX, GlueOp::WorkgroupIdY, GlueOp::WorkgroupIdZ};
-      const Reg to = elsewhere(home) ? spare_ : home.regs.first;
+      const Reg to = elsewhere(slot) ? spare_ : slot.regs.first;
       glue.add(code, kIds[dimension(value, LaunchValue::WorkgroupIdX)], to);
-      if (elsewhere(home))
-        keep(home, 0, spare_);
+      if (elsewhere(slot))
+        keep(slot, 0, spare_);
       continue;
     }
     for (unsigned n = 0; n < is[sgprOf(value)].count; ++n)
-      keep(home, n, sgpr(is[sgprOf(value)].first + n));
+      keep(slot, n, sgpr(is[sgprOf(value)].first + n));
   }
   if (!area.scalars && setsFlatScratch(spill))
     setFlatScratch();
@@ -350,10 +350,10 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   if (loads)
     glue.wait(code, analysis::setOf(analysis::Counter::Lgkm));
 
-  for (const auto &[value, home] : values_) {
+  for (const auto &[value, slot] : values_) {
     if (!isWorkitemId(value))
       continue;
-    const RegRange regs = home.regs;
+    const RegRange regs = slot.regs;
     const unsigned axis = dimension(value, LaunchValue::WorkitemIdX);
     if (!target_->packedWorkitemIds)
       glue.add(code, GlueOp::MoveVector, regs.first, vgpr(axis));
@@ -366,15 +366,15 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     glue.addLiteral(code, GlueOp::AndLiteral, vgpr(0), original.workitemIds() ? 0xfffff : 0x3ff, vgpr(0));
   if ((elsewhere(wave_) && needs_.waveRegisters) || std::ranges::any_of(counters_, elsewhere))
     glue.constant(code, spare_, 0);
-  const auto clear = [&](const Home &home, unsigned dword) {
-    if (elsewhere(home))
-      keep(home, dword, spare_);
+  const auto clear = [&](const ReservedSlot &slot, unsigned dword) {
+    if (elsewhere(slot))
+      keep(slot, dword, spare_);
     else
-      glue.constant(code, home.regs.first + dword, 0);
+      glue.constant(code, slot.regs.first + dword, 0);
   };
   for (unsigned n = 0; n < needs_.waveRegisters; ++n)
     clear(wave_, n);
-  for (const Home &counter : counters_)
+  for (const ReservedSlot &counter : counters_)
     clear(counter, 0);
   for (unsigned half = 0; half < glue.waveSize() / 32 && needs_.startLanes; ++half) {
     const Reg exec = Reg::ExecLo + half;

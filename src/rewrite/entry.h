@@ -62,15 +62,15 @@ public:
   static Result<Entry> plan(const isa::Target &target, const object::KernelDescriptor &descriptor,
                             const EntryNeeds &needs, bool blocksInSegment, RegisterPool &pool);
 
-  Home valueOf(hook::LaunchValue value) const { return values_.at(value); }
-  Home waveRegisters() const { return wave_; }
-  Home counter(unsigned n) const { return counters_[n]; }
-  Home launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
+  ReservedSlot valueOf(hook::LaunchValue value) const { return values_.at(value); }
+  ReservedSlot waveRegisters() const { return wave_; }
+  ReservedSlot counter(unsigned n) const { return counters_[n]; }
+  ReservedSlot launchBlock(unsigned n) const { return blocks_.from(2 * n, 2); }
   std::span<const Reg> laneVariable(unsigned n) const { return lanes_[n]; } ///< VGPRs and AccVGPRs
-  Home startLanes() const { return startLanes_; }
-  Home ldsBlock(unsigned n) const { return lds_.from(n, 1); }
-  Home groupBlock(unsigned n) const { return groups_.from(2 * n, 2); }
-  Home frame() const { return frame_; } ///< where it begins (EntryNeeds::frameAtEnd)
+  ReservedSlot startLanes() const { return startLanes_; }
+  ReservedSlot ldsBlock(unsigned n) const { return lds_.from(n, 1); }
+  ReservedSlot groupBlock(unsigned n) const { return groups_.from(2 * n, 2); }
+  ReservedSlot frame() const { return frame_; } ///< where it begins (EntryNeeds::frameAtEnd)
   uint32_t moreLds() const { return needs_.lds.more(); }
   LaunchSegment segment() const;
 
@@ -91,7 +91,7 @@ public:
 private:
   Result<object::KernelDescriptor> extended(const object::KernelDescriptor &descriptor, bool spill) const;
   void clearLanes(const Glue &glue, CodeSequence &code) const;
-  using Keep = std::function<void(const Home &, unsigned dword, Reg from)>;
+  using Keep = std::function<void(const ReservedSlot &, unsigned dword, Reg from)>;
   void writeLds(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
   void writeFrame(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
   void writeGroupBlocks(const Glue &glue, CodeSequence &code, const object::InitialSgprs &is, const Keep &keep) const;
@@ -100,9 +100,9 @@ private:
   const isa::Target *target_ = nullptr;
   EntryNeeds needs_;
   bool blocksInSegment_ = true;
-  std::map<hook::LaunchValue, Home> values_;
-  Home wave_, blocks_, startLanes_, lds_, groups_, frame_;
-  std::vector<Home> counters_;
+  std::map<hook::LaunchValue, ReservedSlot> values_;
+  ReservedSlot wave_, blocks_, startLanes_, lds_, groups_, frame_;
+  std::vector<ReservedSlot> counters_;
   Reg ldsAddress_ = Reg::V0, ldsZero_ = Reg::V0; ///< free in this code
   std::vector<std::vector<Reg>> lanes_;
   Reg spare_ = Reg::S0; ///< of two behind those that the wave is given, free in this code; four for arguments that were

@@ -243,7 +243,7 @@ Result<void> FunctionWriter::writeEnd(const Block &block) {
   if (block.exit == Exit::FallsOut && block.reachable) {
     const auto next = context_.entryOf(block.exitTarget);
     if (!next)
-      return makeError("{} goes on behind its end, at {:#x}, where no function starts", function_.symbol().name,
+      return makeError("{} continues past its end, at {:#x}, where no function starts", function_.symbol().name,
                        block.exitTarget);
     flush();
     context_.glue.add(code, GlueOp::Branch);

@@ -47,10 +47,10 @@ std::string valueOf(std::span<const InputBinding> inputs, std::span<const Reg> p
   return to == from ? what : what + " in " + listOf(to);
 }
 
-std::string placeOf(const Home &home) {
-  if (home.memory >= 0)
+std::string placeOf(const ReservedSlot &slot) {
+  if (slot.memory >= 0)
     return "memory";
-  return home.lanes ? fmt::format("lane {} of {}", home.lane, toString(home.regs.first)) : toString(home.regs.first);
+  return slot.lanes ? fmt::format("lane {} of {}", slot.lane, toString(slot.regs.first)) : toString(slot.regs.first);
 }
 
 std::string_view labelOf(const Argument &argument) {
@@ -128,8 +128,8 @@ std::string noteOf(const Insertion &insertion, const Site &site, const PlacedSit
     text += " -> " + toString(insertion.result);
   text += others;
   for (const VisitCheck &check : site.checks)
-    text += check.every ? fmt::format(", every {} visits by {}", check.every, placeOf(check.home))
-                        : fmt::format(", when {} = {}", insertion.sampling.when, placeOf(check.home));
+    text += check.every ? fmt::format(", every {} visits by {}", check.every, placeOf(check.slot))
+                        : fmt::format(", when {} = {}", insertion.sampling.when, placeOf(check.slot));
   return text + (placed.called ? ", called" : "");
 }
 

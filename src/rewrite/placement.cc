@@ -25,7 +25,7 @@ public:
   Result<PlacedSite> write();
 
 private:
-  /// The n-th lent vector register is kept in the n-th free accumulator, or in scratch when those are used up.
+  /// The n-th spilled vector register is kept in the n-th free accumulator, or in scratch when those are used up.
   std::optional<Reg> accumulatorFor(unsigned slot) const;
   void store(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base);
   bool load(CodeSequence &code, unsigned slot, Reg reg, std::optional<Reg> base); ///< whether it must be waited for
@@ -99,21 +99,21 @@ void Writer::writeChecks(PlacedSite &placed) {
   CodeSequence &code = placed.before;
   if (plan_.checkScc)
     glue_.add(code, GlueOp::SaveScc, *plan_.checkScc);
-  for (const auto &[home, every] : site_.checks) {
-    const bool memory = home.memory >= 0;
-    const Reg value = memory || home.lanes ? *plan_.checkValue : home.regs.first;
+  for (const auto &[slot, every] : site_.checks) {
+    const bool memory = slot.memory >= 0;
+    const Reg value = memory || slot.lanes ? *plan_.checkValue : slot.regs.first;
     const auto keep = [&] {
       if (memory) {
-        glue_.scalarMemory(code, GlueOp::ScalarStore, value, spill_.kept(home.memory));
+        glue_.scalarMemory(code, GlueOp::ScalarStore, value, spill_.kept(slot.memory));
         glue_.wait(code, setOf(Counter::Lgkm)); // its data is read late
-      } else if (home.lanes)
-        glue_.writeLane(code, home.regs.first, home.lane, value);
+      } else if (slot.lanes)
+        glue_.writeLane(code, slot.regs.first, slot.lane, value);
     };
     if (memory) {
-      glue_.scalarMemory(code, GlueOp::ScalarLoad, value, spill_.kept(home.memory));
+      glue_.scalarMemory(code, GlueOp::ScalarLoad, value, spill_.kept(slot.memory));
       glue_.wait(code, setOf(Counter::Lgkm));
-    } else if (home.lanes)
-      glue_.readLane(code, value, home.regs.first, home.lane);
+    } else if (slot.lanes)
+      glue_.readLane(code, value, slot.regs.first, slot.lane);
     if (every) {
       glue_.add(code, GlueOp::CountDown, value);
       keep();
@@ -143,16 +143,16 @@ void Writer::endChecks(PlacedSite &placed) const {
 
 /// EXEC as the site wants it.
 void Writer::setLanes(CodeSequence &code) const {
-  const Home &home = *site_.startLanes;
+  const ReservedSlot &slot = *site_.startLanes;
   for (unsigned half = 0; half < glue_.waveSize() / 32 && plan_.startLanes; ++half)
-    if (home.memory >= 0)
+    if (slot.memory >= 0)
       glue_.scalarMemory(code, GlueOp::ScalarLoad, *plan_.startLanes + half,
-                         spill_.kept(home.memory + static_cast<int>(half)));
+                         spill_.kept(slot.memory + static_cast<int>(half)));
     else
-      glue_.readLane(code, *plan_.startLanes + half, home.regs.first, home.lane + half);
-  if (home.memory >= 0)
+      glue_.readLane(code, *plan_.startLanes + half, slot.regs.first, slot.lane + half);
+  if (slot.memory >= 0)
     glue_.wait(code, setOf(Counter::Lgkm));
-  glue_.add(code, GlueOp::RestoreExec, plan_.startLanes.value_or(home.regs.first));
+  glue_.add(code, GlueOp::RestoreExec, plan_.startLanes.value_or(slot.regs.first));
 }
 
 /// Fields of MODE that are set at once.
@@ -254,24 +254,24 @@ Result<PlacedSite> Writer::write() {
   if (site_.indexed)
     glue_.add(in, GlueOp::IndexOff);
 
-  // Scalar registers that are lent, and the vector register that keeps them.
-  const unsigned firstSlot = plan_.lanesLent; // behind those of the lent ones that keep scalar registers
-  const std::span<const Reg> lentLanes = std::span(plan_.lanes).last(plan_.lanesLent);
+  // Scalar registers that are spilled, and the vector register that keeps them.
+  const unsigned firstSlot = plan_.lanesSpilled; // after those of the spilled ones that keep scalar registers
+  const std::span<const Reg> spilledLanes = std::span(plan_.lanes).last(plan_.lanesSpilled);
   const auto laneOf = [&](unsigned n) { return plan_.lanes[n / glue_.waveSize()]; };
-  if (plan_.lanesLent) {
+  if (plan_.lanesSpilled) {
     if (plan_.lanesBase)
       glue_.constant(in, *plan_.lanesBase, spill_.base);
     glue_.add(in, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(in, GlueOp::ExecAll);
-    for (unsigned n = 0; n < lentLanes.size(); ++n)
-      store(in, n, lentLanes[n], plan_.lanesBase);
+    for (unsigned n = 0; n < spilledLanes.size(); ++n)
+      store(in, n, spilledLanes[n], plan_.lanesBase);
     glue_.add(in, GlueOp::RestoreExec, *plan_.lanesExec);
   }
-  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
+  for (unsigned n = 0; n < plan_.spilledScalars.size(); ++n)
     if (plan_.scalarsInMemory)
-      glue_.scalarMemory(in, GlueOp::ScalarStore, plan_.lentScalars[n], spill_.saved(n));
+      glue_.scalarMemory(in, GlueOp::ScalarStore, plan_.spilledScalars[n], spill_.saved(n));
     else
-      glue_.writeLane(in, laneOf(n), n % glue_.waveSize(), plan_.lentScalars[n]);
+      glue_.writeLane(in, laneOf(n), n % glue_.waveSize(), plan_.spilledScalars[n]);
   if (plan_.scalarsInMemory) { // scalar stores read their data late
     glue_.wait(in, setOf(Counter::Lgkm));
     spill_.scalarsUsed = true;
@@ -329,8 +329,8 @@ Result<PlacedSite> Writer::write() {
     glue_.add(in, GlueOp::SaveExec, *plan_.vectorsExec);
     glue_.add(in, GlueOp::ExecAll);
   }
-  for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    store(in, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  for (unsigned n = 0; n < plan_.spilledVectors.size(); ++n)
+    store(in, firstSlot + n, plan_.spilledVectors[n], plan_.spillBase);
   if (plan_.vectorsExec)
     glue_.add(in, GlueOp::RestoreExec, *plan_.vectorsExec);
   for (const InputBinding &copy : plan_.copies) {
@@ -364,8 +364,8 @@ Result<PlacedSite> Writer::write() {
   bool loads = false;
   if (plan_.vectorsExec)
     glue_.add(out, GlueOp::ExecAll);
-  for (unsigned n = 0; n < plan_.lentVectors.size(); ++n)
-    loads |= load(out, firstSlot + n, plan_.lentVectors[n], plan_.spillBase);
+  for (unsigned n = 0; n < plan_.spilledVectors.size(); ++n)
+    loads |= load(out, firstSlot + n, plan_.spilledVectors[n], plan_.spillBase);
   if (plan_.vectorsExec)
     glue_.add(out, GlueOp::RestoreExec, *plan_.vectorsExec);
   if (plan_.exec)
@@ -381,18 +381,18 @@ Result<PlacedSite> Writer::write() {
     endChecks(placed);
   else if (plan_.scc && !outputIs(Reg::Scc))
     glue_.add(out, GlueOp::RestoreScc, *plan_.scc);
-  for (unsigned n = 0; n < plan_.lentScalars.size(); ++n)
+  for (unsigned n = 0; n < plan_.spilledScalars.size(); ++n)
     if (plan_.scalarsInMemory)
-      glue_.scalarMemory(out, GlueOp::ScalarLoad, plan_.lentScalars[n], spill_.saved(n));
+      glue_.scalarMemory(out, GlueOp::ScalarLoad, plan_.spilledScalars[n], spill_.saved(n));
     else
-      glue_.readLane(out, plan_.lentScalars[n], laneOf(n), n % glue_.waveSize());
-  if (plan_.lanesLent) {
+      glue_.readLane(out, plan_.spilledScalars[n], laneOf(n), n % glue_.waveSize());
+  if (plan_.lanesSpilled) {
     if (plan_.lanesBase)
       glue_.constant(out, *plan_.lanesBase, spill_.base);
     glue_.add(out, GlueOp::SaveExec, *plan_.lanesExec);
     glue_.add(out, GlueOp::ExecAll);
-    for (unsigned n = 0; n < lentLanes.size(); ++n)
-      loads |= load(out, n, lentLanes[n], plan_.lanesBase);
+    for (unsigned n = 0; n < spilledLanes.size(); ++n)
+      loads |= load(out, n, spilledLanes[n], plan_.lanesBase);
     glue_.add(out, GlueOp::RestoreExec, *plan_.lanesExec);
   }
   CounterSet counters = 0;
@@ -407,7 +407,7 @@ Result<PlacedSite> Writer::write() {
     glue_.add(out, GlueOp::IndexOn);
   if (plan_.checksFirst)
     endChecks(placed);
-  placed.saved = static_cast<unsigned>(plan_.lentScalars.size() + plan_.lentVectors.size()) + plan_.lanesLent;
+  placed.saved = static_cast<unsigned>(plan_.spilledScalars.size() + plan_.spilledVectors.size()) + plan_.lanesSpilled;
   for (const InputBinding &input : site_.inputs)
     placed.inputs.push_back(plan_.map(input.fragment));
   return placed;

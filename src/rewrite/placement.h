@@ -49,7 +49,7 @@ struct OutputBinding {
 
 /// Decides whether a visit runs the hook: 32 bits that the wave keeps.
 struct VisitCheck {
-  Home home;
+  ReservedSlot slot;
   /// They count visits: it runs when they are 0, and again after so many visits. 0: it runs unless they are 0.
   uint32_t every = 0;
 };
@@ -68,7 +68,7 @@ struct Site {
   const analysis::ModeState *mode = nullptr;
   bool keepFlags = false; ///< exceptions of the hook must not be seen
   /// Where EXEC is that a lane hook runs with; none: the guest's.
-  std::optional<Home> startLanes = {};
+  std::optional<ReservedSlot> startLanes = {};
   std::vector<VisitCheck> checks = {}; ///< all must agree
   RegSet mayChange = {};               ///< of the kernel's, by assembly; nothing of it is saved
 };

@@ -44,7 +44,7 @@ Result<size_t> functionOf(const Insertion &insertion, const std::vector<const an
   const auto found =
       std::ranges::find(functions, insertion.function, [](const analysis::Function *f) { return &f->symbol(); });
   if (found == functions.end())
-    return makeError("{} is no function that the kernel can reach", insertion.function->name);
+    return makeError("{} is not a function that the kernel can reach", insertion.function->name);
   return static_cast<size_t>(found - functions.begin());
 }
 

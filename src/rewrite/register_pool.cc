@@ -73,9 +73,9 @@ Result<RegisterPool> RegisterPool::create(const object::CodeObject &object, cons
   const unsigned initialSgprs = descriptor.initialSgprs(target).total;
   constexpr unsigned kWorkitemIds = 3;
   for (unsigned n = 0; n < had.sgprs; ++n)
-    (open || n < initialSgprs || touched.contains(sgpr(n)) ? pool.lendable_ : pool.usable_).insert(sgpr(n));
+    (open || n < initialSgprs || touched.contains(sgpr(n)) ? pool.spillable_ : pool.usable_).insert(sgpr(n));
   for (unsigned n = 0; n < had.vgprs; ++n)
-    (open || n < kWorkitemIds || touched.contains(vgpr(n)) ? pool.lendable_ : pool.usable_).insert(vgpr(n));
+    (open || n < kWorkitemIds || touched.contains(vgpr(n)) ? pool.spillable_ : pool.usable_).insert(vgpr(n));
   // The hardware writes XNACK_MASK when it repeats an access that faulted, which it does unless XNACK is off: a target
   // without a word about it is right for both.
   if (target.xnackMask && (!analysis::mayReplay(object) || plantedFault() == Fault::Xnack) &&
@@ -95,7 +95,7 @@ Result<void> RegisterPool::claim(const RegSet &regs) {
     if (spareScalars_.contains(reg))
       spareScalars_ = {};
     use({reg, 1});
-    if (lendable_.contains(reg))
+    if (spillable_.contains(reg))
       continue;
     usable_.erase(reg);
     beyondAccumulators_.erase(reg);
@@ -105,7 +105,7 @@ Result<void> RegisterPool::claim(const RegSet &regs) {
   return {};
 }
 
-Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
+ReservedSlot RegisterPool::reserveScalars(unsigned count, unsigned least) {
   const unsigned alignment = count > 2 ? 4 : count;
   // New ones first, then those that the kernel leaves out.
   for (const unsigned from : {std::max(least, original_.sgprs), least})
@@ -118,10 +118,10 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
       use(range);
       return {range};
     }
-  if (laneHome_.empty())
-    laneHome_ = reserveVectors();
+  if (laneHolder_.empty())
+    laneHolder_ = reserveVectors();
   constexpr unsigned kLanes = 32; // of the smallest wave
-  if (laneHome_.empty() || lanesUsed_ + count > kLanes) {
+  if (laneHolder_.empty() || lanesUsed_ + count > kLanes) {
     if (count > spareScalars_.count) {
       noteLack();
       if (count > memoryLeft_)
@@ -136,9 +136,9 @@ Home RegisterPool::reserveScalars(unsigned count, unsigned least) {
     use(range);
     return {range};
   }
-  const Home home{laneHome_, true, static_cast<uint8_t>(lanesUsed_)};
+  const ReservedSlot slot{laneHolder_, true, static_cast<uint8_t>(lanesUsed_)};
   lanesUsed_ += count;
-  return home;
+  return slot;
 }
 
 RegRange RegisterPool::reserveVectors(unsigned count) {
@@ -265,7 +265,7 @@ RegisterPool::Free RegisterPool::free(const analysis::LiveSets &live, const RegS
   Free result;
   result.beyond = usable_ - kept_;
   if (!anyBusy) {
-    result.inside = lendable_ - live.active - kept_ - busy;
+    result.inside = spillable_ - live.active - kept_ - busy;
     if (allLanes)
       result.inside -= live.inactive;
   }

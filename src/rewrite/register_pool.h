@@ -13,16 +13,16 @@
 
 namespace luthier::rewrite {
 
-/// Where something is kept for the whole kernel: in registers, or, where there are too few scalar ones, in lanes of a
-/// vector register, one per dword, or, where there is no register at all, in the wave's scratch.
-struct Home {
+/// A place that is reserved for a value for the whole kernel: registers, or, if there are too few scalar ones, lanes of
+/// a vector register, one per dword, or, if there is no register at all, the wave's scratch.
+struct ReservedSlot {
   RegRange regs; ///< scalar or vector ones; the vector register if `lanes`
   bool lanes = false;
   uint8_t lane = 0; ///< the first
   int memory = -1;  ///< number of the first dword of SpillArea::scalars; -1: in registers
   bool empty() const { return regs.empty() && memory < 0; }
   /// The part from a dword on.
-  Home from(unsigned dword, unsigned count) const {
+  ReservedSlot from(unsigned dword, unsigned count) const {
     if (memory >= 0)
       return {.regs = {}, .memory = memory + static_cast<int>(dword)};
     if (lanes)
@@ -46,7 +46,7 @@ public:
 
   /// Consecutive registers for the whole kernel, from number `least` on, or lanes, or the spare ones; none when there
   /// is no room.
-  Home reserveScalars(unsigned count, unsigned least);
+  ReservedSlot reserveScalars(unsigned count, unsigned least);
   /// One, or several in a row. Beyond the next step of occupancy if it must be.
   RegRange reserveVectors(unsigned count = 1);
   /// Vector registers in a row, from number `least` on, that are free until the kernel's own code begins.
@@ -89,8 +89,8 @@ public:
   RegSet freeAccumulators() const { return beyondAccumulators_; }
   /// Registers that shared hooks have at every place: none of these is reserved for anything else from now on.
   void fix(const RegSet &regs) { fixed_ |= regs; }
-  /// Registers that exist for the guest and may be saved and lent to a hook.
-  const RegSet &lendable() const { return lendable_; }
+  /// Registers of the guest that may be saved for the time that a hook uses them.
+  const RegSet &spillable() const { return spillable_; }
 
   /// Notes that inserted code uses these.
   void use(const RegSet &regs) { used_ |= regs; }
@@ -111,12 +111,12 @@ private:
   Counts original_; ///< as needed by the guest's code, not rounded to granules
   RegSet usable_;   ///< of `beyond`
   RegSet beyondAccumulators_;
-  RegSet lendable_;
+  RegSet spillable_;
   RegSet reserved_, kept_, fixed_;
   unsigned reservedAccumulators_ = 0; ///< all below this number count as in use
   RegRange reserveAccumulator();
   void dropAccumulatorsWithoutRoom();
-  RegRange laneHome_; ///< a vector register that keeps scalar values
+  RegRange laneHolder_; ///< a vector register that keeps scalar values
   unsigned lanesUsed_ = 0;
   unsigned vectorLimit_ = 0; ///< most vector registers, of both kinds where they share a file
   bool fits(unsigned vgprs, unsigned accVgprs) const;

@@ -29,7 +29,7 @@ void SharedHookSurvey::add(const RegisterPool &pool, const isa::Target &target, 
   const hook::Fragment &fragment = *fragment_.fragment;
   const RegisterPool::Free free =
       pool.free(site.live, {}, false, fragment.kind != hook::HookKind::Lane || fragment.crossLane);
-  forEach(pool.lendable() - free.inside, [&](Reg reg) { costs_[number(reg)] += kSaved; });
+  forEach(pool.spillable() - free.inside, [&](Reg reg) { costs_[number(reg)] += kSaved; });
   for (const InputBinding &input : site.inputs)
     if (input.inRegister())
       costs_[number(input.guest)] += kInput;
@@ -74,7 +74,7 @@ Result<SharedHook> SharedHookSurvey::choose(const Glue &glue, RegisterPool &pool
   for (;;) {
     SharedHook hook;
     hook.fragment = &fragment_;
-    RegSet available = pool.lendable() | pool.free({}, {}, false, true).beyond;
+    RegSet available = pool.spillable() | pool.free({}, {}, false, true).beyond;
     const auto take = [&](RegRange like, unsigned alignment, unsigned limit) -> std::optional<Reg> {
       const auto found = cheapest(available, like, alignment, limit, target);
       if (found) {

@@ -16,24 +16,24 @@ using hook::HookKind;
 /// Registers for a fragment, chosen one need at a time.
 class Allocation {
 public:
-  /// `lent`: registers that are lent already.
-  Allocation(const isa::Target &target, const RegisterPool::Free &free, const RegSet &lendable, const RegSet &excluded,
-             std::vector<Reg> lent)
+  /// `spilled`: registers that are to be saved in any case.
+  Allocation(const isa::Target &target, const RegisterPool::Free &free, const RegSet &spillable, const RegSet &excluded,
+             std::vector<Reg> spilled)
       : target_(target), inside_(free.inside - excluded), beyond_(free.beyond - excluded),
-        lendable_(lendable - excluded), lent_(std::move(lent)) {}
+        spillable_(spillable - excluded), spilled_(std::move(spilled)) {}
 
   /// `count` registers of the file whose first is equal to `like` modulo `alignment`, and that are below `limit`.
-  std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool mayLend, unsigned limit = 256) {
+  std::optional<Reg> take(Reg like, unsigned count, unsigned alignment, bool maySpill, unsigned limit = 256) {
     std::optional<Reg> found = find(inside_, like, count, alignment, limit);
     if (!found) {
       const RegSet both = inside_ | beyond_;
       found = find(both, like, count, alignment, limit);
-      if (!found && mayLend) {
-        found = find(both | lendable_, like, count, alignment, limit);
+      if (!found && maySpill) {
+        found = find(both | spillable_, like, count, alignment, limit);
         if (found)
           for (unsigned n = 0; n < count; ++n)
             if (!both.contains(*found + n))
-              lent_.push_back(*found + n);
+              spilled_.push_back(*found + n);
       }
     }
     if (found)
@@ -47,13 +47,13 @@ public:
       remove({*found, 1});
     return found;
   }
-  std::optional<Reg> lendVector() {
-    const auto found = find(lendable_, Reg::V0, 1, 1, 256);
+  std::optional<Reg> spillVector() {
+    const auto found = find(spillable_, Reg::V0, 1, 1, 256);
     if (found)
       remove({*found, 1});
     return found;
   }
-  const std::vector<Reg> &lent() const { return lent_; }
+  const std::vector<Reg> &spilled() const { return spilled_; }
   const RegSet &taken() const { return taken_; }
 
 private:
@@ -73,13 +73,13 @@ private:
   void remove(RegRange range) {
     inside_.erase(range);
     beyond_.erase(range);
-    lendable_.erase(range);
+    spillable_.erase(range);
     taken_.insert(range);
   }
 
   const isa::Target &target_;
-  RegSet inside_, beyond_, lendable_, taken_;
-  std::vector<Reg> lent_;
+  RegSet inside_, beyond_, spillable_, taken_;
+  std::vector<Reg> spilled_;
 };
 
 } // namespace
@@ -127,10 +127,10 @@ private:
   Result<SitePlan> choose();
   Result<SitePlan> attempt(bool wait);
   void bind(SitePlan &plan);
-  Result<std::vector<Reg>> lentToShared(const RegisterPool::Free &free, const RegSet &lendable) const;
+  Result<std::vector<Reg>> spilledForShared(const RegisterPool::Free &free, const RegSet &spillable) const;
   Result<void> orderCopies(SitePlan &plan) const;
   std::optional<Reg> execInput(const SitePlan &plan) const;
-  Result<void> lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const;
+  Result<void> spillLaneHolder(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const;
   bool putChecksFirst(SitePlan &plan, Allocation &allocation) const;
   bool wave64() const { return glue_.waveSize() == 64; }
   bool isGeneralScalar(Reg reg) const { return number(reg) < glue_.target().sgprs; }
@@ -179,12 +179,13 @@ Result<SitePlan> Planner::choose() {
       touches(reg);
   }
   auto first = attempt(wait);
-  const auto lends = [](const SitePlan &plan) { return plan.lentScalars.size() + plan.lentVectors.size(); };
-  if (site_.shared && first && lends(*first) && !wait && !waits.idle()) { // most must be saved whatever is in flight
+  const auto spillCount = [](const SitePlan &plan) { return plan.spilledScalars.size() + plan.spilledVectors.size(); };
+  if (site_.shared && first && spillCount(*first) && !wait &&
+      !waits.idle()) { // most must be saved whatever is in flight
     auto second = attempt(true);
-    return second && lends(*second) < lends(*first) ? std::move(second) : std::move(first);
+    return second && spillCount(*second) < spillCount(*first) ? std::move(second) : std::move(first);
   }
-  if (first && (wait || !lends(*first)))
+  if (first && (wait || !spillCount(*first)))
     return first;
   // Loads in flight may be what keeps registers away.
   if (!wait && !(waits.idle()))
@@ -216,8 +217,8 @@ void Planner::bind(SitePlan &plan) {
 }
 
 /// The registers of a shared hook that must be saved here.
-Result<std::vector<Reg>> Planner::lentToShared(const RegisterPool::Free &free, const RegSet &lendable) const {
-  std::vector<Reg> lent;
+Result<std::vector<Reg>> Planner::spilledForShared(const RegisterPool::Free &free, const RegSet &spillable) const {
+  std::vector<Reg> spilled;
   const RegSet &taken = site_.shared->taken;
   for (const OutputBinding &output : site_.outputs)
     if (output.memory < 0 && taken.contains(output.guest))
@@ -225,11 +226,11 @@ Result<std::vector<Reg>> Planner::lentToShared(const RegisterPool::Free &free, c
   for (Reg reg = taken.firstFrom(Reg::S0); reg != Reg::End; reg = taken.firstFrom(reg + 1)) {
     if (free.inside.contains(reg) || free.beyond.contains(reg))
       continue;
-    if (!lendable.contains(reg))
+    if (!spillable.contains(reg))
       return makeError("the shared hook overwrites {}, which cannot be saved here", toString(reg));
-    lent.push_back(reg);
+    spilled.push_back(reg);
   }
-  return lent;
+  return spilled;
 }
 
 /// A shared hook's inputs may be in registers that others are copied to: what is read there goes first.
@@ -283,14 +284,14 @@ std::optional<Reg> Planner::execInput(const SitePlan &plan) const {
   return {};
 }
 
-/// A vector register for lent scalar ones that is itself in use. It must be saved in all lanes before anything else,
+/// A vector register for spilled scalar ones that is itself in use. It must be saved in all lanes before anything else,
 /// with registers that need not be saved.
-Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const {
-  const std::optional<Reg> lent = allocation.lendVector();
-  if (!lent)
+Result<void> Planner::spillLaneHolder(SitePlan &plan, Allocation &allocation, const RegSet &excluded) const {
+  const std::optional<Reg> spilled = allocation.spillVector();
+  if (!spilled)
     return makeError("no vector register is there to keep scalar ones in");
-  plan.lanes.push_back(*lent);
-  ++plan.lanesLent;
+  plan.lanes.push_back(*spilled);
+  ++plan.lanesSpilled;
   RegSet dead; // special registers that nobody needs here
   for (Reg reg : {Reg::VccLo, Reg::VccHi, Reg::M0})
     if (!needed(reg) && !excluded.contains(reg)) // the hook itself may use it: it is not needed for that long
@@ -310,7 +311,7 @@ Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const Re
   };
   if (!plan.lanesExec)
     LUTHIER_TRY(take(plan.lanesExec, wave64() ? 2 : 1, "EXEC"));
-  if (pool_.freeAccumulators().size() >= plan.lanesLent || plan.lanesBase)
+  if (pool_.freeAccumulators().size() >= plan.lanesSpilled || plan.lanesBase)
     return {};
   if (!spill_.available)
     return makeError("a vector register would have to be saved: {}", spill_.reason);
@@ -322,10 +323,10 @@ Result<void> Planner::lendLanes(SitePlan &plan, Allocation &allocation, const Re
 /// Registers for what decides about a visit before anything has been saved or waited for; whether there are any.
 bool Planner::putChecksFirst(SitePlan &plan, Allocation &allocation) const {
   const auto is = [&](auto &&what) {
-    return std::ranges::any_of(site_.checks, [&](const VisitCheck &check) { return what(check.home); });
+    return std::ranges::any_of(site_.checks, [&](const VisitCheck &check) { return what(check.slot); });
   };
-  const bool lanes = is([](const Home &home) { return home.lanes; });
-  if (is([](const Home &home) { return home.memory >= 0; }) || (lanes && site_.indexed))
+  const bool lanes = is([](const ReservedSlot &slot) { return slot.lanes; });
+  if (is([](const ReservedSlot &slot) { return slot.memory >= 0; }) || (lanes && site_.indexed))
     return false;
   const RegisterPool::Free free = pool_.free(site_.live, site_.waits->busy(), site_.waits->anyRegister(), true);
   const RegSet now = free.inside | free.beyond;
@@ -358,14 +359,14 @@ Result<SitePlan> Planner::attempt(bool wait) {
   const RegisterPool::Free free =
       pool_.free(site_.live, busy, anyBusy, !lane || fragment_.crossLane || site_.startLanes);
   const RegisterPool::Free allLanes = pool_.free(site_.live, busy, anyBusy, true);
-  RegSet lendable = anyBusy ? RegSet() : pool_.lendable() - busy;
-  std::vector<Reg> lentToHook;
+  RegSet spillable = anyBusy ? RegSet() : pool_.spillable() - busy;
+  std::vector<Reg> spilledForHook;
   if (site_.shared) {
     LUTHIER_TRY(orderCopies(plan));
-    lentToHook = LUTHIER_TRY(lentToShared({free.inside - busy, free.beyond - busy}, lendable));
+    spilledForHook = LUTHIER_TRY(spilledForShared({free.inside - busy, free.beyond - busy}, spillable));
     excluded |= site_.shared->taken;
   }
-  Allocation allocation(glue_.target(), free, lendable, excluded, std::move(lentToHook));
+  Allocation allocation(glue_.target(), free, spillable, excluded, std::move(spilledForHook));
 
   const auto keep = [&](std::optional<Reg> &where, unsigned count, const char *what) -> Result<void> {
     where = allocation.take(Reg::S0, count, count, true);
@@ -384,7 +385,7 @@ Result<SitePlan> Planner::attempt(bool wait) {
   const bool keepsScc = needed(Reg::Scc) && plantedFault() != Fault::Scc;
   if (!site_.checks.empty() && !putChecksFirst(plan, allocation)) {
     plan.checkValue.reset();
-    if (std::ranges::any_of(site_.checks, [](const VisitCheck &c) { return c.home.lanes || c.home.memory >= 0; }))
+    if (std::ranges::any_of(site_.checks, [](const VisitCheck &c) { return c.slot.lanes || c.slot.memory >= 0; }))
       LUTHIER_TRY(keep(plan.checkValue, 1, "a counter"));
     if (keepsScc)
       LUTHIER_TRY(keep(plan.scc, 1, "SCC"));
@@ -408,18 +409,18 @@ Result<SitePlan> Planner::attempt(bool wait) {
     }
     plan.map.set(cluster->regs, *to);
   }
-  const size_t lentVectors = static_cast<size_t>(std::ranges::count_if(allocation.lent(), isVector));
+  const size_t spilledVectors = static_cast<size_t>(std::ranges::count_if(allocation.spilled(), isVector));
   const size_t accumulators = pool_.freeAccumulators().size();
-  if (lentVectors > accumulators && !spill_.available)
+  if (spilledVectors > accumulators && !spill_.available)
     lack_ = Lack::Vectors;
-  if (lentVectors > accumulators && !spill_.available)
-    return makeError("{} vector registers would have to be saved: {}", lentVectors, spill_.reason);
+  if (spilledVectors > accumulators && !spill_.available)
+    return makeError("{} vector registers would have to be saved: {}", spilledVectors, spill_.reason);
   // Some more may keep scalar registers.
   const size_t mostHolders = SpillArea::kSavedScalars / glue_.waveSize();
-  if (lentVectors && lentVectors + mostHolders > accumulators && spill_.available && !spill_.direct)
+  if (spilledVectors && spilledVectors + mostHolders > accumulators && spill_.available && !spill_.direct)
     LUTHIER_TRY(keep(plan.spillBase, 1, "the address of saved registers"));
   // A hook whose lanes look at each other may write lanes that are off.
-  if (lentVectors && lane && fragment_.crossLane)
+  if (spilledVectors && lane && fragment_.crossLane)
     LUTHIER_TRY(keep(plan.vectorsExec, mask, "EXEC"));
 
   // Scalar registers.
@@ -454,11 +455,11 @@ Result<SitePlan> Planner::attempt(bool wait) {
     plan.execGiven = true;
   }
   if (plantedFault() != Fault::Placement)
-    for (Reg reg : allocation.lent())
-      (isVector(reg) ? plan.lentVectors : plan.lentScalars).push_back(reg);
-  if (plan.lentScalars.size() > SpillArea::kSavedScalars)
-    return makeError("{} scalar registers would have to be saved", plan.lentScalars.size());
-  const size_t holders = (plan.lentScalars.size() + glue_.waveSize() - 1) / glue_.waveSize();
+    for (Reg reg : allocation.spilled())
+      (isVector(reg) ? plan.spilledVectors : plan.spilledScalars).push_back(reg);
+  if (plan.spilledScalars.size() > SpillArea::kSavedScalars)
+    return makeError("{} scalar registers would have to be saved", plan.spilledScalars.size());
+  const size_t holders = (plan.spilledScalars.size() + glue_.waveSize() - 1) / glue_.waveSize();
   while (plan.lanes.size() < holders) {
     const auto holder = allocation.takeOneOf(allLanes.inside | allLanes.beyond, Reg::V0);
     if (!holder)
@@ -469,7 +470,7 @@ Result<SitePlan> Planner::attempt(bool wait) {
     if (plan.lanes.size() < holders)
       plan.lanes.push_back(reg);
   while (plan.lanes.size() < holders)
-    if (const auto lent = lendLanes(plan, allocation, excluded); !lent) {
+    if (const auto holder = spillLaneHolder(plan, allocation, excluded); !holder) {
       // The few that need not be saved are for this: all over again. So it is with a register that gets reserved, which
       // may be one of those just taken.
       if (!std::exchange(lanesFirst_, true) || (pool_.lastResorts().size() < holders && pool_.reserveLastResort()) ||
@@ -477,16 +478,16 @@ Result<SitePlan> Planner::attempt(bool wait) {
         return attempt(wait);
       pool_.noteLack();
       if (!spill_.scalars)
-        return lent.error();
+        return holder.error();
       plan.lanes.clear();
       plan.lanesExec.reset();
       plan.lanesBase.reset();
-      plan.lanesLent = 0;
+      plan.lanesSpilled = 0;
       plan.scalarsInMemory = true;
       break;
     }
-  if (plan.lanesLent && !plan.lentVectors.empty() && plan.lentVectors.size() + plan.lanesLent > accumulators &&
-      !plan.spillBase && !spill_.direct)
+  if (plan.lanesSpilled && !plan.spilledVectors.empty() &&
+      plan.spilledVectors.size() + plan.lanesSpilled > accumulators && !plan.spillBase && !spill_.direct)
     return makeError("a vector register would have to be saved: {}", spill_.reason);
   plan.used = allocation.taken();
   if (site_.shared)

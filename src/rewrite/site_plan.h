@@ -12,7 +12,7 @@ struct SitePlan {
   RegMap map;
   std::vector<InputBinding> copies; ///< inputs that are not bound directly
   std::vector<OutputBinding> results;
-  std::vector<Reg> lentScalars, lentVectors;
+  std::vector<Reg> spilledScalars, spilledVectors;
   bool checksFirst = false;              ///< Site::checks come before everything else
   std::optional<Reg> checkScc;           ///< where SCC is from then on; else it is kept as without them
   std::optional<Reg> checkValue;         ///< what they look at, where that is not in a scalar register
@@ -21,12 +21,12 @@ struct SitePlan {
   bool execGiven = false;                ///< the hook is given EXEC, and it is kept there
   std::optional<Reg> mode, flags;        ///< where MODE and the flags of exceptions are saved
   std::optional<Reg> spillBase;          ///< an SGPR with the spill area's offset
-  bool scalarsInMemory = false;          ///< lent SGPRs are kept in the wave's scratch
-  std::vector<Reg> lanes;                ///< VGPRs that keep lent SGPRs, one per lane
-  unsigned lanesLent = 0;                ///< of these, the last ones: they had to be saved themselves, in all lanes
+  bool scalarsInMemory = false;          ///< spilled SGPRs are kept in the wave's scratch
+  std::vector<Reg> lanes;                ///< VGPRs that keep spilled SGPRs, one per lane
+  unsigned lanesSpilled = 0;             ///< of these, the last ones: they had to be saved themselves, in all lanes
   std::optional<Reg> lanesExec;          ///< EXEC while that is done
   std::optional<Reg> lanesBase;          ///< and the spill area's offset
-  std::optional<Reg> vectorsExec;        ///< EXEC while lent vector registers are saved in all lanes
+  std::optional<Reg> vectorsExec;        ///< EXEC while spilled vector registers are saved in all lanes
   RegSet used;
   bool wait = false;
 };

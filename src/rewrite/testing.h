@@ -11,7 +11,7 @@ namespace luthier::rewrite {
 enum class Fault : uint8_t {
   None,
   Liveness,   ///< registers in use count as dead
-  Placement,  ///< registers that are lent to a hook are not saved
+  Placement,  ///< registers that a hook overwrites are not saved
   Waits,      ///< loads in flight are not looked at
   Scc,        ///< SCC is not saved
   Branches,   ///< the guest's branches keep their distances

@@ -103,11 +103,10 @@ Result<void> VariantBuilder::prepareInsertions() {
         prepared_[n].fragment =
             LUTHIER_TRY(rewriter_.prepare(insertion, prepared_[n].arguments, tools_->glue->waveSize()));
         if (rewriter_.blocks != LaunchBlocks::Segment && needsRuntime(n))
-          return makeError("it calls the host (printf, assertions) or asks for the launch's number: there is nobody to "
-                           "answer without Luthier's runtime (luthier run)");
+          return makeError("it calls the host (printf, assertions) or uses the launch's number, which needs Luthier's "
+                           "runtime (luthier run)");
         if (rewriter_.blocks != LaunchBlocks::Segment && asksFor(n, hook::Port::Kind::GroupBlock))
-          return makeError(
-              "it has per-workgroup variables: nobody makes these without Luthier's runtime (luthier run)");
+          return makeError("it has per-workgroup variables, which only Luthier's runtime (luthier run) allocates");
       } else if (insertion.position != Position::Remove && insertion.position != Position::Replace)
         return makeError("no hook is given");
       if (insertion.assembly && insertion.position == Position::Remove)
@@ -124,9 +123,9 @@ Result<void> VariantBuilder::prepareInsertions() {
 Result<void> VariantBuilder::checkSampling(const Insertion &insertion) const {
   const Sampling &sampling = insertion.sampling;
   if (sampling.every == 0)
-    return makeError("every 0th visit is none: 1 is the least");
+    return makeError("every 0th visit is not possible: the minimum is 1");
   if (sampling.any() && insertion.position == Position::Replace)
-    return makeError("the hook takes the instruction's place, and so it must run in every visit");
+    return makeError("the hook replaces the instruction, so it must run in every visit");
   if (sampling.when.empty())
     return {};
   const hook::Variable *variable = insertion.module->findVariable(sampling.when);
@@ -149,7 +148,7 @@ Result<void> VariantBuilder::checkPredicate(const Insertion &insertion, const ho
                      insertion.predicateArguments.size());
   LUTHIER_TRY(hook::conditional(*predicate, hook));
   if (!insertion.result.empty() || insertion.position == Position::Replace)
-    return makeError("{} decides whether it runs, and where it does not there is no {}", insertion.predicate,
+    return makeError("{} decides whether it runs; if it does not, there is no {}", insertion.predicate,
                      insertion.result.empty() ? "instruction" : "result");
   return {};
 }
@@ -330,20 +329,20 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
         site.mayChange.insert(range);
     return assembly->checkPlace(site.live, site.mayChange, pool_->kept());
   }
-  const auto fromHome = [&](const hook::Port &port, const Home &home) {
+  const auto fromSlot = [&](const hook::Port &port, const ReservedSlot &slot) {
     for (unsigned i = 0; i < port.regs.count; ++i)
-      if (home.memory >= 0)
-        site.inputs.push_back({.fragment = port.regs.first + i, .memory = home.memory + static_cast<int>(i)});
-      else if (home.lanes)
+      if (slot.memory >= 0)
+        site.inputs.push_back({.fragment = port.regs.first + i, .memory = slot.memory + static_cast<int>(i)});
+      else if (slot.lanes)
         site.inputs.push_back(
-            {.fragment = port.regs.first + i, .guest = home.regs.first, .lane = home.lane + static_cast<int>(i)});
+            {.fragment = port.regs.first + i, .guest = slot.regs.first, .lane = slot.lane + static_cast<int>(i)});
       else
-        site.inputs.push_back({.fragment = port.regs.first + i, .guest = home.regs.first + i});
+        site.inputs.push_back({.fragment = port.regs.first + i, .guest = slot.regs.first + i});
   };
   const auto numberIn = [&](const Modules &modules) {
     return static_cast<unsigned>(std::ranges::find(modules, insertion.module) - modules.begin());
   };
-  const auto home = [&](const hook::Port &port) -> Home {
+  const auto slotOf = [&](const hook::Port &port) -> ReservedSlot {
     switch (port.kind) {
     case hook::Port::Kind::WaveVariable:
       return entry_->waveRegisters().from(waveOffsets_.at({insertion.module.get(), port.index}), port.regs.count);
@@ -359,7 +358,7 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       return {port.guest};
     }
   };
-  const auto laneHome = [&](const hook::Port &port) {
+  const auto laneRegisters = [&](const hook::Port &port) {
     return entry_->laneVariable(laneNumbers_.at({insertion.module.get(), port.index}));
   };
   if (const Sampling &sampling = insertion.sampling; sampling.any()) {
@@ -374,13 +373,13 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       site.startLanes = entry_->startLanes();
     if (port.kind == hook::Port::Kind::LaneVariable) {
       for (unsigned i = 0; i < port.regs.count; ++i)
-        site.inputs.push_back({.fragment = port.regs.first + i, .guest = laneHome(port)[i]});
+        site.inputs.push_back({.fragment = port.regs.first + i, .guest = laneRegisters(port)[i]});
       continue;
     }
     if (port.kind == hook::Port::Kind::Register)
       LUTHIER_TRY(checkRegisters(port.guest, allocation_.registers, target_));
     if (port.kind == hook::Port::Kind::Frame && spill_.frameAtEnd) {
-      fromHome(port, entry_->frame());
+      fromSlot(port, entry_->frame());
       spill_.frameUsed = true;
       continue;
     }
@@ -390,14 +389,14 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
       continue;
     }
     if (port.kind != hook::Port::Kind::Parameter) {
-      fromHome(port, home(port));
+      fromSlot(port, slotOf(port));
       continue;
     }
     ResolvedArgument argument = prepared_[n].arguments[port.index];
     if (insertion.argument(port.index).kind == Argument::Kind::Pc)
       argument = LUTHIER_TRY(resolveOne(insertion, port.index, at));
     if (argument.launch && port.part != hook::Part::Offset) {
-      fromHome(port, entry_->valueOf(*argument.launch));
+      fromSlot(port, entry_->valueOf(*argument.launch));
       continue;
     }
     const auto part = std::ranges::find(argument.parts, port.part, &ResolvedArgument::Part::part);
@@ -411,12 +410,12 @@ Result<void> VariantBuilder::bind(uint32_t n, const Instr &at, Site &site) {
   for (const hook::Port &port : fragment.outputs) {
     if (port.kind == hook::Port::Kind::LaneVariable) {
       for (unsigned i = 0; i < port.regs.count; ++i)
-        site.outputs.push_back({.fragment = port.regs.first + i, .guest = laneHome(port)[i]});
+        site.outputs.push_back({.fragment = port.regs.first + i, .guest = laneRegisters(port)[i]});
       continue;
     }
-    Home to;
+    ReservedSlot to;
     if (port.kind != hook::Port::Kind::Result)
-      to = home(port);
+      to = slotOf(port);
     else if (insertion.result.empty())
       continue;
     else

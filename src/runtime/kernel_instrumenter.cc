@@ -120,7 +120,7 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   }
   if (options_.strict)
     for (const auto &[reason, count] : account.rejected)
-      account_.fail(fmt::format("{}: {} places were refused: {}", account.name, count, reason));
+      account_.fail(fmt::format("{}: {} sites were rejected: {}", account.name, count, reason));
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   account.seconds += seconds;
   account_.addSeconds(seconds);
@@ -129,7 +129,7 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
 
 std::string KernelInstrumenter::askTools(InstrumentedKernel &kernel) {
   Kernel::Impl &impl = *kernel.kernel;
-  std::string why = tools_.anyWorks() ? "no tool asked for anything in it" : "there is no tool that works";
+  std::string why = tools_.anyWorks() ? "no tool requested anything in it" : "no tool works";
   for (const auto &tool : tools_.all()) {
     if (!tool->works())
       continue;

@@ -29,7 +29,7 @@ bool ToolHost::start() {
   if (process_) {
     // Their memory on the GPUs went when HSA was shut down.
     if (!tools_.all().empty())
-      log::warn("HSA is started once more: tools have seen the application up to when it was shut down");
+      log::warn("HSA is started again: tools have seen the application until HSA was shut down");
     return false;
   }
   process_ = getpid();
@@ -207,7 +207,7 @@ void ToolHost::noteLateLaunches() {
 }
 
 void ToolHost::endProcess() {
-  log::error("ending the application, as --strict asks");
+  log::error("ending the application because of --strict");
   tools_.retire();
   writer_.finish(results());
   tools_.close();

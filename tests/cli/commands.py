@@ -79,7 +79,7 @@ with tempfile.TemporaryDirectory() as folder:
     # doctor: everything is there, and then not.
     env = {**os.environ, "LUTHIER_CACHE": folder + "/cache"}
     done = luthier("doctor", env=env)
-    check(done.returncode == 0 and "everything that a run needs is there" in done.stdout and "WRONG" not in done.stdout, done)
+    check(done.returncode == 0 and "everything that a run needs is available" in done.stdout and "WRONG" not in done.stdout, done)
     check("GPUs: gfx90a" in done.stdout or os.path.exists("/dev/kfd"), "ROCr was not started on the virtual GPU:", done.stdout)
     done = luthier("doctor", env={**env, "LUTHIER_VGPU_THREADS": "lots"})
     check(done.returncode == 1 and "WRONG  environment" in done.stdout and "-> correct the variable" in done.stdout, done.stdout)

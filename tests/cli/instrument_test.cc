@@ -218,7 +218,7 @@ TEST_F(InstrumentTest, WhatUsersGetWrong) {
               AllOf(HasSubstr("column 13: "), HasSubstr("has no hook 'recrd'; it has"), HasSubstr("record")));
   EXPECT_THAT(says("--kernel direct --at 'before all: count()'"), HasSubstr("count takes 1 arguments, 0 are given"));
   EXPECT_THAT(says("--kernel direct --at 'before global_stroe_*: count(1)'"),
-              HasSubstr("nothing in direct is meant by --at 'before global_stroe_*"));
+              HasSubstr("nothing in direct matches --at 'before global_stroe_*"));
   EXPECT_THAT(says("--kernel nothing"), HasSubstr("no kernel matches 'nothing'"));
   EXPECT_THAT(says("--kernel direct --at 'block-entry: count(s105)'"), HasSubstr("argument 0: "));
   EXPECT_THAT(says("--kernel direct --at 'block-entry: count(exec)'"),

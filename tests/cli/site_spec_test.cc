@@ -66,9 +66,9 @@ TEST(SiteSpec, VisitsWavesAndLanes) {
   EXPECT_EQ(all.hook, "f");
   EXPECT_EQ(parsed("kernel-exit when chosen: f()").sampling.when, "chosen");
   EXPECT_EQ(parsed("before s_swappc_b64: f(callee)").arguments[0].argument.kind, Argument::Kind::Callee);
-  EXPECT_THAT(errorOf("before loads every: f()"), HasSubstr("a number comes behind `every`, 1 or more"));
-  EXPECT_THAT(errorOf("before loads every 0: f()"), HasSubstr("a number comes behind `every`, 1 or more"));
-  EXPECT_THAT(errorOf("before loads when : f()"), HasSubstr("a variable comes behind `when`"));
+  EXPECT_THAT(errorOf("before loads every: f()"), HasSubstr("expected a number, 1 or more, after `every`"));
+  EXPECT_THAT(errorOf("before loads every 0: f()"), HasSubstr("expected a number, 1 or more, after `every`"));
+  EXPECT_THAT(errorOf("before loads when : f()"), HasSubstr("expected a variable after `when`"));
   EXPECT_THAT(errorOf("before loads if : f()"), HasSubstr("the hook's name is missing"));
   EXPECT_THAT(errorOf("remove loads every 2"), HasSubstr("an instruction that is removed is never executed"));
 }
@@ -87,8 +87,7 @@ TEST(SiteSpec, Assembly) {
   EXPECT_FALSE(parsed("before all: \"assembly\"(1)").assembly) << "a hook of that name, in quotes";
   EXPECT_THAT(errorOf("before all: assembly()"), HasSubstr("a line of assembly is missing: \"s_nop 0\""));
   EXPECT_THAT(errorOf("before all: assembly(\"s_nop 0\""), HasSubstr("',' or ')' is missing"));
-  EXPECT_THAT(errorOf("before all: assembly(\"s_nop 0\") changes"),
-              HasSubstr("a register is expected behind `changes`"));
+  EXPECT_THAT(errorOf("before all: assembly(\"s_nop 0\") changes"), HasSubstr("expected a register after `changes`"));
   EXPECT_THAT(errorOf("before all every 2: assembly(\"s_nop 0\")"), HasSubstr("assembly runs in every visit"));
 }
 
@@ -195,8 +194,8 @@ TEST(SiteSpec, ErrorsPointAtThePlace) {
   EXPECT_THAT(errorOf("remove all: f()"), HasSubstr("`remove` takes no hook"));
   EXPECT_THAT(errorOf("block-entry valu: f()"), HasSubstr("a block is written L3"));
   EXPECT_THAT(errorOf("edge L0: f()"), HasSubstr("an edge is written L0->L3"));
-  EXPECT_THAT(errorOf("kernel-exit all: f()"), HasSubstr("not chosen from"));
-  EXPECT_THAT(errorOf("before all in: f()"), HasSubstr("a function or a block comes behind `in`"));
+  EXPECT_THAT(errorOf("kernel-exit all: f()"), HasSubstr("take no selection"));
+  EXPECT_THAT(errorOf("before all in: f()"), HasSubstr("expected a function or a block after `in`"));
   EXPECT_THAT(errorOf("before \"all: f()"), HasSubstr("the quotes are not closed"));
   EXPECT_THAT(errorOf("before all; f()"), HasSubstr("column 11: ';' has no meaning here"));
 }

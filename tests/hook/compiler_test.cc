@@ -324,9 +324,9 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("asksWorkitem"), HasSubstr("hook asksWorkitem runs once per wave and cannot ask"));
   EXPECT_THAT(reason("variableRegister"), HasSubstr("hook variableRegister: the number of a register"));
   EXPECT_THAT(reason("noRegister"), HasSubstr("hook noRegister: there is no register number 140"));
-  EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC, which decides what runs"));
+  EXPECT_THAT(reason("writesExec"), HasSubstr("hook writesExec writes EXEC, which controls the active lanes"));
   EXPECT_THAT(reason("hiddenArguments"),
-              HasSubstr("hook hiddenArguments asks for hidden arguments of the kernel, which hooks do not have"));
+              HasSubstr("hook hiddenArguments uses hidden arguments of the kernel, which hooks do not have"));
   EXPECT_THAT(reason("readsAccumulator", "gfx906"), HasSubstr("gfx906 has no AccVGPRs"));
   EXPECT_THAT(reason("manyRegisters"), HasSubstr("hook manyRegisters needs 50 scalar"));
   EXPECT_THAT(reason("atomicPerWave"), HasSubstr("hook atomicPerWave uses seen atomically"));
@@ -338,7 +338,7 @@ TEST_F(Rejected, ByName) {
   EXPECT_THAT(reason("addressPerLane"), HasSubstr("hook addressPerLane"));
   EXPECT_THAT(reason("atomicPerLane"), HasSubstr("hook atomicPerLane uses visits atomically, which is per lane"));
   EXPECT_THAT(reason("addressLds"),
-              HasSubstr("hook addressLds makes something of the address of bins, which is in LDS"));
+              HasSubstr("hook addressLds stores or computes with the address of bins, which is in LDS"));
   EXPECT_THAT(reason("breaksLlvm"), HasSubstr("hook breaksLlvm"));
   EXPECT_THAT(reason("nothing"), HasSubstr("there is no hook nothing"));
 }

@@ -45,7 +45,7 @@ own = [literal for literal in own if len(re.sub(r"\{[^{}]*\}", "", literal)) >= 
 tests = "\n".join(re.sub(r'"\s*"', "", open(path).read()) for path in glob.glob(root + "/tests/**/*.*", recursive=True)
                   if path.endswith((".cc", ".h", ".py", ".txt")))
 # "hook watch " and its like come from elsewhere in the code than what follows.
-PREFIX = r"(?:(?:hook \S+ |hook \S+: |the assembly |line \d+: .*: assembly that is inserted |line \d+: .*: |argument \d+: |the hook needs .*: |\d+ vector registers would have to be saved: )?)"
+PREFIX = r"(?:(?:hook \S+ |hook \S+: |the assembly |line \d+: .*: inserted assembly |line \d+: .*: |argument \d+: |the hook needs .*: |\d+ vector registers would have to be saved: )?)"
 known = [(literal, re.compile(PREFIX + pattern(literal))) for literal in own]
 failures = checked = 0
 for number, cell in messages():

@@ -84,7 +84,7 @@ TEST_F(Watched, HooksThatLlvmGivesUpOn) {
   ASSERT_TRUE(module);
   const auto fragment = compile("onlyGfx10");
   ASSERT_FALSE(fragment);
-  EXPECT_THAT(fragment.error().message(), HasSubstr("bad.bc: hook onlyGfx10 cannot be compiled: LLVM gave up: "));
+  EXPECT_THAT(fragment.error().message(), HasSubstr("bad.bc: hook onlyGfx10 cannot be compiled: LLVM failed: "));
   expectUnnoticed();
 }
 
@@ -95,7 +95,7 @@ TEST_F(Watched, DamagedBitcode) {
     std::string text = whole;
     text[at] ^= static_cast<char>(1 << at % 8);
     const auto damaged = HookModule::load(std::as_bytes(std::span(text)), "damaged.bc", {});
-    crashes += !damaged && damaged.error().message().find("damaged.bc: LLVM gave up: ") == 0;
+    crashes += !damaged && damaged.error().message().find("damaged.bc: LLVM failed: ") == 0;
   }
   EXPECT_GT(crashes, 0u);
   expectUnnoticed();

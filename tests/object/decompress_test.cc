@@ -67,10 +67,10 @@ TEST(Decompress, SizesAreBoundedBeforeAnythingIsAllocated) {
   std::vector<std::byte> packed = pack(std::vector<std::byte>(1 << 16), 3, Method::Zstd);
   const uint64_t huge = uint64_t{1} << 40;
   memcpy(packed.data() + 16, &huge, 8);
-  EXPECT_THAT(failure(packed), HasSubstr("claim to unpack to 0x10000000000, which is not believed"));
+  EXPECT_THAT(failure(packed), HasSubstr("claim to unpack to 0x10000000000, which is not plausible"));
   const uint64_t improbable = packed.size() * 5000;
   memcpy(packed.data() + 16, &improbable, 8);
-  EXPECT_THAT(failure(packed), HasSubstr("is not believed"));
+  EXPECT_THAT(failure(packed), HasSubstr("is not plausible"));
 }
 
 TEST(Decompress, ALargerFrameThanClaimedIsAnError) {

@@ -61,10 +61,10 @@ TEST_F(AssemblyTest, FreeRegisters) {
 }
 
 TEST_F(AssemblyTest, RegistersInUseAreRefused) {
-  EXPECT_THAT(refusalOf("s_nop 0\nv_mov_b32_e32 v4, 0"),
-              HasSubstr("assembly, before at 0x" + fmt::format("{:x}", subject_.instr("changes", "s_nop").address()) +
-                        " of changes: line 2: v_mov_b32_e32 v4, 0: v4 is in use there, and not among what the assembly "
-                        "is said to change"));
+  EXPECT_THAT(
+      refusalOf("s_nop 0\nv_mov_b32_e32 v4, 0"),
+      HasSubstr("assembly, before at 0x" + fmt::format("{:x}", subject_.instr("changes", "s_nop").address()) +
+                " of changes: line 2: v_mov_b32_e32 v4, 0: v4 is in use there, and `changes` does not name it"));
   EXPECT_THAT(refusalOf("s_add_u32 s20, s20, 1", {{sgpr(20), 1}}), HasSubstr("scc is in use"));
   EXPECT_THAT(refusalOf("s_mov_b64 vcc, 0"), HasSubstr("vcc_lo is in use"));
   EXPECT_THAT(refusalOf("s_mov_b64 exec, 0"), HasSubstr("exec_lo is in use"));
@@ -149,21 +149,19 @@ TEST_F(AssemblyTest, ErrorsNameTheLine) {
   EXPECT_THAT(refusalOf("s_nop 0\nv_fly v1, v2"), HasSubstr("cannot assemble: line 2, column 1: invalid instruction"));
   EXPECT_THAT(refusalOf("s_nop 0\n\ns_mov_b32 s1, s[2:3]"), HasSubstr("line 3, column "));
   EXPECT_THAT(refusalOf("// nothing"), HasSubstr("there is no instruction in the assembly"));
-  EXPECT_THAT(refusalOf("s_nop 0\ns_endpgm"),
-              HasSubstr("line 2: s_endpgm: assembly that is inserted would end the wave"));
-  EXPECT_THAT(refusalOf("s_setpc_b64 s[4:5]"),
-              HasSubstr("line 1: s_setpc_b64 s[4:5]: assembly that is inserted calls"));
+  EXPECT_THAT(refusalOf("s_nop 0\ns_endpgm"), HasSubstr("line 2: s_endpgm: inserted assembly would end the wave"));
+  EXPECT_THAT(refusalOf("s_setpc_b64 s[4:5]"), HasSubstr("line 1: s_setpc_b64 s[4:5]: inserted assembly calls"));
   EXPECT_THAT(refusalOf("s_getpc_b64 s[30:31]"), HasSubstr("needs to know where its code is"));
   EXPECT_THAT(refusalOf("s_branch elsewhere"), HasSubstr("line 1, column 1: undefined label 'elsewhere'"));
   EXPECT_THAT(refusalOf("global_load_dword v30, v1, s[8:9]"), HasSubstr("the assembly leaves a load in flight"));
   EXPECT_THAT(refusalOf("s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0"),
-              HasSubstr("mode is not for inserted assembly to write"));
+              HasSubstr("mode must not be written by inserted assembly"));
   EXPECT_THAT(refusalOf("s_nop 0\ns_mov_b64 flat_scratch, 0"),
-              HasSubstr("line 2: s_mov_b64 flat_scratch, 0: flat_scratch_lo is not for inserted assembly to write"));
+              HasSubstr("line 2: s_mov_b64 flat_scratch, 0: flat_scratch_lo must not be written by inserted assembly"));
   EXPECT_THAT(refusalOf("s_nop 0\nv_add_u32_e32 v30, v200, v2"),
               HasSubstr("line 2: v_add_u32_e32 v30, v200, v2: the kernel has no register v200"));
   EXPECT_THAT(refusalOf("s_mov_b32 s30, s8\nv_readfirstlane_b32 s30, v0\nv_readlane_b32 s31, v0, s30"),
-              HasSubstr("line 3: v_readlane_b32 s31, v0, s30: it needs 4 more wait states behind what is before it"));
+              HasSubstr("line 3: v_readlane_b32 s31, v0, s30: it needs 4 more wait states before it"));
   EXPECT_THAT(refusalOf("s_nop 0", {{sgpr(105), 1}}), HasSubstr("gfx90a has no register"));
   Insertion sampled = text("s_nop 0");
   sampled.sampling.every = 2;

@@ -94,7 +94,7 @@ TEST_F(BadInputTest, Points) {
   EXPECT_THAT(refusal(insertion), HasSubstr("no edge leads from"));
   insertion = at(Position::Before, nop_.address());
   insertion.function = &subject_.file.kernel("loops");
-  EXPECT_THAT(refusal(insertion), HasSubstr("loops is no function that the kernel can reach"));
+  EXPECT_THAT(refusal(insertion), HasSubstr("loops is not a function that the kernel can reach"));
   const Instr &branch = subject_.instr("loops", "s_cbranch_scc1");
   EXPECT_THAT(refusal(at(Position::After, branch.address()), "loops"), HasSubstr("s_cbranch_scc1"));
   EXPECT_THAT(refusal(at(Position::Remove, branch.address()), "loops"), HasSubstr("decides where control goes"));

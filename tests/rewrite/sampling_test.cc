@@ -230,9 +230,9 @@ TEST_F(SamplingTest, Refusals) {
     insertion.sampling = std::move(sampling);
     return must(subject_.rewriter->rewrite(subject_.file.kernel("conditions"), {&insertion, 1})).sites[0].reason;
   };
-  EXPECT_EQ(reason(Position::Before, {.every = 0}), "every 0th visit is none: 1 is the least");
+  EXPECT_EQ(reason(Position::Before, {.every = 0}), "every 0th visit is not possible: the minimum is 1");
   EXPECT_EQ(reason(Position::Replace, {.every = 2}),
-            "the hook takes the instruction's place, and so it must run in every visit");
+            "the hook replaces the instruction, so it must run in every visit");
   EXPECT_EQ(reason(Position::Before, {.when = "chosne"}), std::string(STATE_HOOKS) + " has no variable chosne");
   EXPECT_EQ(reason(Position::Before, {.when = "seenWide"}),
             "seenWide cannot decide whether the hook runs: that takes a per-wave variable of at most 32 bits");
@@ -253,7 +253,7 @@ TEST_F(SamplingTest, Refusals) {
             "hook countWave runs once per wave, and oddLane, which decides about it, per lane");
   EXPECT_EQ(predicated("countLane", "countLane", {}), "countLane decides about hook countLane, and must return a bool");
   EXPECT_EQ(predicated("oddLane", "oddLane", {}, {vgpr(0), 1}),
-            "oddLane decides whether it runs, and where it does not there is no result");
+            "oddLane decides whether it runs; if it does not, there is no result");
   // A counter for each of more places than there are registers; one for all.
   std::vector<Insertion> many;
   for (unsigned n = 0; n < 300; ++n) {
@@ -262,7 +262,7 @@ TEST_F(SamplingTest, Refusals) {
   }
   const Rewrite refused = must(subject_.rewriter->rewrite(subject_.file.kernel("conditions"), many));
   EXPECT_FALSE(refused.sites[0].placed);
-  EXPECT_EQ(refused.sites[299].reason, "no registers are left for 300 counters of visits; places can share one");
+  EXPECT_EQ(refused.sites[299].reason, "no registers are left for 300 counters of visits; sites can share one");
   for (Insertion &insertion : many)
     insertion.sampling.counter = 0;
   subject_.rewrite("conditions", many);

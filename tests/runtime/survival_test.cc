@@ -255,7 +255,7 @@ TEST_P(Impossible, SiteIsRefusedWithAReason) {
   }
   const ToolRun strict = run({.tools = {kTool}, .options = options, .strict = true}, ends("return"));
   EXPECT_EQ(strict.outcome.exitCode, 1);
-  EXPECT_THAT(strict.errors, HasSubstr("were refused"));
+  EXPECT_THAT(strict.errors, HasSubstr("were rejected"));
 }
 
 INSTANTIATE_TEST_SUITE_P(What, Impossible, testing::Values("after_end", "operand", "register", "address", "edge"),
@@ -298,7 +298,7 @@ TEST(Survival, LlvmGivesUpOnAHook) {
   expectSame(given, plain);
   expectCounts(given, kLaunches, kLaunches); // of the other tool
   EXPECT_THAT(given.account("twice")["sites_rejected"].dump(),
-              HasSubstr("gives_up.hip: hook onlyGfx10 cannot be compiled: LLVM gave up: Cannot select"));
+              HasSubstr("gives_up.hip: hook onlyGfx10 cannot be compiled: LLVM failed: Cannot select"));
 }
 
 // Registers of hooks leave room for fewer waves: launches whose workgroups need more of them run unmodified.

@@ -52,7 +52,7 @@ TEST(ToolApi, LaunchesInSeveralVariants) {
   EXPECT_EQ(first["launches_instrumented"], 3);
   EXPECT_EQ(second["launches_instrumented"], 4);
   EXPECT_EQ(third["launches"], 3);
-  EXPECT_EQ(third["skipped"], "no tool asked for anything in it");
+  EXPECT_EQ(third["skipped"], "no tool requested anything in it");
 }
 
 // Another tool's choice is its own.

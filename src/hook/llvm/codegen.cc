@@ -160,7 +160,7 @@ Result<GeneratedObject> generateObject(llvm::Module &module, llvm::TargetMachine
   // Branches of the device library for other targets are gone now.
   for (const llvm::Function &function : module)
     if (function.getIntrinsicID() == llvm::Intrinsic::amdgcn_implicitarg_ptr && !function.use_empty())
-      return makeError("hook {} asks for hidden arguments of the kernel, which hooks do not have", hook.name);
+      return makeError("hook {} uses hidden arguments of the kernel, which hooks do not have", hook.name);
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
@@ -198,7 +198,7 @@ Result<FragmentRelocation> readRelocation(const llvm::object::RelocationRef &rel
   const std::string_view prefix = kVariablePrefix;
   const char *const end = symbol.data() + symbol.size();
   if (!symbol.starts_with(prefix) || std::from_chars(symbol.data() + prefix.size(), end, result.variable).ptr != end)
-    return makeError("hook {} refers to '{}', which is no variable", hook.name, symbol);
+    return makeError("hook {} refers to '{}', which is not a variable", hook.name, symbol);
   if ((type != kAbs32Lo && type != kAbs32Hi) || offset + 4 > bytes.size())
     return makeError("hook {}: the code has a relocation {} that cannot be placed", hook.name, view(name));
   result.offset = static_cast<uint32_t>(offset);

@@ -59,7 +59,7 @@ Result<Compiled> compileOnce(llvm::Module &bitcode, const WrapRequest &request) 
   if (!object)
     return object.error();
   if (object->stackBytes)
-    return makeError("hook {} has more values at a time than there are registers: {} bytes are left over",
+    return makeError("hook {} has more values at a time than there are registers: {} bytes do not fit",
                      request.hook.name, object->stackBytes);
   LUTHIER_TRY(readObject(object->elf, request.hook, fragment));
   if (locals && !request.frame)

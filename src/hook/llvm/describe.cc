@@ -155,7 +155,7 @@ private:
       if (std::ranges::find(cycle, &function) == cycle.end())
         continue;
       if (std::ranges::any_of(cycle, [&](const llvm::Function *f) { return f->getName() == hook_.symbol; }))
-        return refuse("calls itself; put what recurs into a function of its own");
+        return refuse("calls itself; put the recursion into a separate function");
       const auto bound = recursionBound(cycle);
       if (!bound)
         return refuse("calls itself through {}: {}", name(function), bound.error().message());
@@ -181,7 +181,7 @@ private:
       if (std::ranges::find(reserved::kAll, view(callee->getName())) != std::end(reserved::kAll))
         return {};
       return refuse("calls {}, which is not {}{}", name(*callee),
-                    callee->isDeclaration() ? "defined in its file" : "served in hooks",
+                    callee->isDeclaration() ? "defined in its file" : "supported in hooks",
                     advice(view(callee->getName())));
     }
     if (callee->isVarArg())
@@ -356,7 +356,7 @@ Result<void> describe(llvm::Module &module, HookModule::Impl &impl) {
     else if (global && mark.starts_with(kVariable))
       storage[global] = mark.substr(kVariable.size());
     else
-      return makeError("{} is marked 'luthier:{}', which means nothing", sourceName(value->getName()), mark);
+      return makeError("{} has the unknown marker 'luthier:{}'", sourceName(value->getName()), mark);
   }
   // In the order of the source.
   std::map<const llvm::Function *, size_t> order;

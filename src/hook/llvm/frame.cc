@@ -105,7 +105,8 @@ Result<uint32_t> lowerLocals(llvm::Function &wrapper, llvm::Argument &frame, con
       return makeError("hook {} has a local variable that is aligned to {} bytes; {} are possible", hook.name,
                        local->getAlign().value(), kFrameAlignment);
     if (local->getName().starts_with(kPortVariable) && escapes(*local))
-      return makeError("hook {} makes something of the address of a register or of a variable per wave", hook.name);
+      return makeError("hook {} stores or computes with the address of a register or of a variable per wave",
+                       hook.name);
     bytes = llvm::alignTo(bytes, local->getAlign());
     llvm::IRBuilder<> b(&*wrapper.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
     llvm::Value *const address = b.CreateAdd(&frame, b.getInt32(static_cast<uint32_t>(bytes)), "", true, true);
@@ -113,8 +114,8 @@ Result<uint32_t> lowerLocals(llvm::Function &wrapper, llvm::Argument &frame, con
     local->eraseFromParent();
     bytes += size->getFixedValue();
     if (bytes > kMaxFrameBytes)
-      return makeError("hook {} has more than {} bytes of local variables, which is the most that it can have",
-                       hook.name, kMaxFrameBytes);
+      return makeError("hook {} has more than {} bytes of local variables, which is the maximum", hook.name,
+                       kMaxFrameBytes);
   }
   // The port is there in any case.
   return static_cast<uint32_t>(llvm::alignTo(std::max<uint64_t>(bytes, 1), 16));

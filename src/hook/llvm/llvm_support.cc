@@ -116,7 +116,7 @@ Result<std::unique_ptr<llvm::Module>> readBitcode(std::span<const std::byte> bit
                                      origin);
   auto parsed = llvm::parseBitcodeFile(buffer, context);
   if (!parsed)
-    return makeError("{}: this is no LLVM bitcode that can be read: {}", origin, takeMessage(parsed.takeError()));
+    return makeError("{}: this is not readable LLVM bitcode: {}", origin, takeMessage(parsed.takeError()));
   std::unique_ptr<llvm::Module> module = std::move(*parsed);
   std::string broken;
   llvm::raw_string_ostream stream(broken);

@@ -185,7 +185,7 @@ private:
     if (scalar && writes && !wave_)
       return refuse(" runs per lane and cannot write {}; a wave hook can", toString(reg));
     if (writes && (reg == Reg::ExecLo || reg == Reg::ExecHi))
-      return refuse(" writes EXEC, which decides what runs");
+      return refuse(" writes EXEC, which controls the active lanes");
     return {};
   }
 
@@ -244,7 +244,7 @@ private:
     number(slots_, true, scalarsIn, scalarsOut);
     number(slots_, false, vectorsIn, vectorsOut);
     if (std::max(scalarsIn, scalarsOut) > kMaxScalars || std::max(vectorsIn, vectorsOut) > kMaxVectors)
-      return refuse(" needs {} scalar and {} vector registers for what goes in and out; {} and {} are possible",
+      return refuse(" needs {} scalar and {} vector registers for inputs and outputs; {} and {} are possible",
                     std::max(scalarsIn, scalarsOut), std::max(vectorsIn, vectorsOut), kMaxScalars, kMaxVectors);
 
     llvm::LLVMContext &context = module_.getContext();
@@ -419,7 +419,7 @@ private:
         const Port port = variablePort(number);
         const Slot &slot = *std::ranges::find_if(slots_, [&](const Slot &s) { return s.port == port; });
         if (!moveToLocal(*global, *slot.variable))
-          return refuse(" makes something of the address of {}, which is {}, in registers", variable.name,
+          return refuse(" stores or computes with the address of {}, which is {}, in registers", variable.name,
                         scopeOf(variable.storage));
         continue;
       }
@@ -427,7 +427,7 @@ private:
       llvm::Value *const address = b.CreatePtrAdd(block, b.getInt64(variable.offset));
       global->replaceAllUsesWith(address);
       if (variable.storage == Storage::Lds && !keepInLds(*address))
-        return refuse(" makes something of the address of {}, which is in LDS", variable.name);
+        return refuse(" stores or computes with the address of {}, which is in LDS", variable.name);
     }
     return {};
   }

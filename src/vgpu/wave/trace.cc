@@ -50,7 +50,7 @@ Result<std::shared_ptr<Trace>> Trace::open(const std::string &path, const std::s
     if (const int error = regcomp(&trace->kernels_, kernels.c_str(), REG_EXTENDED | REG_NOSUB)) {
       char why[128];
       regerror(error, &trace->kernels_, why, sizeof why);
-      return makeError("'{}' is no regular expression: {}", kernels, why);
+      return makeError("'{}' is not a valid regular expression: {}", kernels, why);
     }
     trace->filtered_ = true;
   }
