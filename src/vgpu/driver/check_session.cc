@@ -127,6 +127,8 @@ void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &ac
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
+  if (!race.lds && isMailbox && isMailbox(race.first()))
+    return;
   const uint64_t mine = wave.pc(inst), other = race.past.inst ? race.past.inst->pc : 0;
   const auto [low, high] = std::minmax(mine, other); // which of the two came first is by chance
   record({Explainer::ruleOf(race), wave.group->dispatch().launch().kernelObject, low, high},

@@ -29,6 +29,10 @@ public:
   /// Makes the device look for what was chosen. Before it runs anything.
   void watch(Device &device);
 
+  /// Whether the address is that of an event's mailbox, where waves say which interrupt they are about to send: whoever
+  /// writes one writes the same value. Set once, before any device runs.
+  std::function<bool(uint64_t address)> isMailbox;
+
   // What the application does.
 
   void allocated(uint64_t begin, uint64_t size);

@@ -112,6 +112,8 @@ Driver::Driver(const Topology &machine)
   const MemoryManager::Internal mailboxes = internal(EventTable::kMailboxBytes);
   memory.provide(0, 0, mailboxes, mailboxOffset);
   events = std::make_unique<EventTable>(static_cast<uint64_t *>(mailboxes.address));
+  if (check)
+    check->isMailbox = [this](uint64_t address) { return events->isMailbox(address); };
   space_.pager = [this](uint64_t address, DeviceMask device) { return sharedMemory.pageIn(address, device); };
   poison_ = poisonWanted(liveness);
   strictResources_ = strictResourcesWanted();

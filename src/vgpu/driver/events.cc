@@ -57,6 +57,11 @@ void EventTable::setMailboxes(uint64_t *mailboxes) {
     emptyMailbox(id);
 }
 
+bool EventTable::isMailbox(uint64_t address) {
+  std::lock_guard lock(mutex_);
+  return address - reinterpret_cast<uint64_t>(mailboxes_) < kMailboxBytes;
+}
+
 EventTable::Event *EventTable::find(uint32_t id) {
   auto found = events_.find(id);
   return found == events_.end() ? nullptr : found->second.get();

@@ -35,6 +35,7 @@ public:
 
   /// Where mailboxes are from now on; null for our own again.
   void setMailboxes(uint64_t *mailboxes);
+  bool isMailbox(uint64_t address);
 
   static bool isSignal(uint32_t type);
 
