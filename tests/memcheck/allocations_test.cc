@@ -1,10 +1,14 @@
-#include "vgpu/memory/allocations.h"
+#include "memcheck/allocations.h"
+
+#include "vgpu/memory/address_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 namespace {
+
+using vgpu::AddressSpace;
 
 constexpr uint64_t kPage = AddressSpace::kPageSize, kBase = 0x7f00'0000'0000;
 using Where = Allocations::Neighbour::Where;
@@ -24,8 +28,16 @@ protected:
   bool fast(uint64_t page) const { return space.allows(kBase + page * kPage, 1, 1); }
   bool live(uint64_t address, uint64_t bytes) const { return allocations.liveAround(address, bytes).has_value(); }
 
+  struct Guards : PageGuards {
+    explicit Guards(AddressSpace &pages) : space(pages) {}
+    void guard(uint64_t begin, uint64_t size) override { space.guard(begin, size); }
+    void unguard(uint64_t begin, uint64_t size) override { space.unguard(begin, size); }
+    AddressSpace &space;
+  };
+
   AddressSpace space;
-  Allocations allocations{space};
+  Guards guards{space};
+  Allocations allocations{guards};
 };
 
 TEST_F(AllocationsTest, OnlyPagesAtTheEndsAreGuarded) {
@@ -157,4 +169,4 @@ TEST_F(AllocationsTest, LiveOnesAreListedInOrder) {
 }
 
 } // namespace
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck
