@@ -26,10 +26,10 @@ bool isHostcall(const check::Finding &finding) {
 
 std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space, LoadedCode &code,
                                                             MemoryManager &memory) {
-  const auto folder = env::text(env::kCheckRecords);
-  if (!folder)
+  const auto folder = env::text(env::kCheckRecords), list = env::text(env::kChecks);
+  if (!folder || !list) // without a list, hooks check (memcheck/hooks)
     return nullptr;
-  const auto checks = check::Checks::parse(env::text(env::kChecks).value_or(""));
+  const auto checks = check::Checks::parse(*list);
   if (!checks) {
     log::error("nothing is checked: {}: {}", env::kChecks, checks.error().message());
     return nullptr;
