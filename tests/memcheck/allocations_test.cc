@@ -168,5 +168,22 @@ TEST_F(AllocationsTest, LiveOnesAreListedInOrder) {
   EXPECT_FALSE(left[1].claimed);
 }
 
+TEST_F(AllocationsTest, RangesAreAllThatIsLive) {
+  add(kBase + 8 * kPage, 100);
+  add(kBase, 50, Allocation::Kind::Host);
+  add(kBase + 4 * kPage, 50);
+  allocations.free(kBase + 4 * kPage, {});
+  const auto ranges = allocations.ranges();
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges[0].end, kBase + 50);
+  EXPECT_TRUE(ranges[0].mayBeKernarg);
+  EXPECT_EQ(ranges[1].begin, kBase + 8 * kPage);
+  // Bytes of these pages are somebody's, and not others'.
+  EXPECT_TRUE(allocations.guards(kBase + 60, 4));
+  EXPECT_TRUE(allocations.guards(kBase + 4 * kPage, 1)); // freed
+  EXPECT_TRUE(allocations.guards(kBase - 4, 8));         // the second page
+  EXPECT_FALSE(allocations.guards(kBase + 5 * kPage, 4));
+}
+
 } // namespace
 } // namespace luthier::memcheck
