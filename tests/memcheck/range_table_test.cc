@@ -25,7 +25,7 @@ protected:
     allocations.add(std::move(allocation));
   }
   /// What hooks see.
-  const memory_check::Table &seen() const { return shared->tables[shared->current]; }
+  const memory_check::Table &seen() const { return *reinterpret_cast<const memory_check::Table *>(shared->current); }
 
   NoGuards guards;
   Allocations allocations{guards};

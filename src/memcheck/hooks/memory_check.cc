@@ -115,6 +115,7 @@ public:
     constexpr uint64_t kAlignment = 16;
     const uint64_t loaded = (argumentBytes + kAlignment - 1) / kAlignment * kAlignment;
     const uint32_t scratch = kernel.resources().scratch;
+    bool any = false;
     for (const Function &function : kernel.functions()) {
       std::vector<std::string> texts;
       for (const Instr &instr : function.instrs())
@@ -124,6 +125,8 @@ public:
         const std::optional<MemoryAccess> access = instr.memory();
         if (!access || !(access->load || access->store || access->atomic))
           continue;
+        if (!std::exchange(any, true))
+          at.entry(kernel).call(hooks::start);
         Place place = describe(kernel, function, instr, *access);
         place.code.code = linesAround(function, texts, n);
         place.argumentBytes = argumentBytes;
@@ -212,22 +215,22 @@ private:
     // What a format decides is not known here.
     const bool formatted = name.find("format") != std::string_view::npos;
     const uint32_t bytes = formatted ? 1 : access.bytes;
-    const uint32_t odd = access.atomic ? access.bytes - 1u : 0;
     switch (access.space) {
     case MemorySpace::Global:
-      point.call(hooks::global, shared_, site, address, bytes, odd);
+      point.call(access.atomic ? hooks::globalAtomic : hooks::global, shared_, site, address, bytes);
       break;
     case MemorySpace::Flat:
-      point.call(hooks::flat, shared_, site, address, bytes, odd, limits.scratch);
+      point.call(access.atomic ? hooks::flatAtomic : hooks::flat, shared_, site, address, bytes, limits.scratch);
       break;
     case MemorySpace::Lds:
-      point.call(hooks::lds, shared_, site, Arg(address), bytes, odd);
+      point.call(access.atomic ? hooks::ldsAtomic : hooks::lds, shared_, site, Arg(address), bytes);
       break;
     case MemorySpace::Scratch:
       point.call(hooks::scratch, shared_, site, Arg(address), bytes, limits.scratch);
       break;
     case MemorySpace::Buffer:
-      point.call(hooks::buffer, shared_, site, address, bytes, odd, arg::reg(access.saddr), limits.scratch);
+      point.call(access.atomic ? hooks::bufferAtomic : hooks::buffer, shared_, site, address, bytes,
+                 arg::reg(access.saddr), limits.scratch);
       break;
     case MemorySpace::Scalar:
       if (!name.starts_with("s_buffer_") && !name.starts_with("s_scratch_")) {
@@ -409,8 +412,9 @@ private:
       finding.groupSize = {group.x, group.y, group.z};
     }
     std::copy(std::begin(record.workgroup), std::end(record.workgroup), finding.workgroup.begin());
-    const uint32_t item =
-        record.item[0] + finding.groupSize[0] * (record.item[1] + finding.groupSize[1] * record.item[2]);
+    constexpr uint32_t kBits = 10, kMask = (1u << kBits) - 1;
+    const uint32_t x = record.item & kMask, y = record.item >> kBits & kMask, z = record.item >> 2 * kBits & kMask;
+    const uint32_t item = x + finding.groupSize[0] * (y + finding.groupSize[1] * z);
     finding.wave = item / place.waveSize;
     finding.waveSize = place.waveSize;
     finding.process = static_cast<uint32_t>(getpid());

@@ -18,8 +18,8 @@ bool RangeTable::refresh() {
   for (const Allocations::Range &range : allocations_.ranges())
     all.push_back({range.begin, range.end, range.mayBeKernarg});
   std::ranges::sort(all, {}, &Range::begin);
-  const std::atomic_ref<uint32_t> current(shared_.current);
-  Table &table = shared_.tables[1 - current.load()];
+  const std::atomic_ref<uint64_t> current(shared_.current);
+  Table &table = shared_.tables[current.load() == reinterpret_cast<uint64_t>(&shared_.tables[0])];
   uint64_t count = 0;
   bool whole = true;
   for (const Range &range : all)
@@ -34,7 +34,7 @@ bool RangeTable::refresh() {
   // What was there before must not be found by a hint.
   std::fill(table.ranges + count, table.ranges + std::max(count, table.count), Range{});
   table.count = count;
-  current.store(1 - current.load(), std::memory_order_release);
+  current.store(reinterpret_cast<uint64_t>(&table), std::memory_order_release);
   return whole;
 }
 

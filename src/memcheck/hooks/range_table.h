@@ -12,7 +12,9 @@ namespace luthier::memcheck {
 class RangeTable {
 public:
   RangeTable(memory_check::Shared &shared, const Allocations &allocations)
-      : shared_(shared), allocations_(allocations) {}
+      : shared_(shared), allocations_(allocations) {
+    refresh();
+  }
 
   /// Ranges that are no allocation of the application's, and may be accessed too.
   void allow(uint64_t begin, uint64_t end) { allowed_.push_back({begin, end, 0}); }

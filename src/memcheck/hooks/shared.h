@@ -37,9 +37,8 @@ struct Slot {
   uint64_t lanes;
   uint64_t kernarg;
   uint32_t workgroup[3];
-  uint32_t item[3]; // of the first lane
-  uint32_t limit;   // bytes of LDS or scratch
-  uint32_t padding;
+  uint32_t item;  // of the first lane: 10 bits for each dimension
+  uint32_t limit; // bytes of LDS or scratch
   uint64_t addresses[64];
 };
 
@@ -49,7 +48,7 @@ struct Resource {
 };
 
 struct Shared {
-  alignas(128) uint32_t current; // by the host
+  alignas(128) uint64_t current; // by the host: the address of one of the tables
   uint32_t stopped;              // by the host: nobody takes records any more
   alignas(128) uint32_t tickets;
   alignas(128) uint32_t lost; // records that nobody took
