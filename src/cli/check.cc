@@ -237,7 +237,7 @@ Result<int> run(const CheckOptions &options, const std::vector<std::string> &app
 } // namespace
 
 void addCheckCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("check", "Run an application on a virtual GPU and report what is wrong");
+  CLI::App *command = root.add_subcommand("check", "Run an application and report what its kernels do wrong");
   auto options = std::make_shared<CheckOptions>();
   command->formatter(std::make_shared<UsageFormatter>());
   command

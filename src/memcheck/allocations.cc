@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 
 namespace luthier::memcheck {
 
@@ -10,6 +11,9 @@ namespace {
 constexpr uint64_t kPage = PageGuards::kPageSize;
 /// Freed allocations that are remembered once their addresses are in use again.
 constexpr size_t kMostPast = 4096;
+
+/// An access is near an allocation if it is no further away than this, or than the allocation is large.
+constexpr uint64_t kNear = 1 << 20;
 
 uint64_t pageOf(uint64_t address) { return address / kPage * kPage; }
 
@@ -196,6 +200,8 @@ bool Allocations::registeredNear(uint64_t address, uint64_t bytes) const {
   return false;
 }
 
+bool Allocations::Neighbour::isNear() const { return distance <= std::max(kNear, allocation.size); }
+
 std::optional<Allocations::Neighbour> Allocations::nearest(uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
   // Memory that was freed and not used again since: there is no doubt.
@@ -218,7 +224,8 @@ std::optional<Allocations::Neighbour> Allocations::nearest(uint64_t address, uin
       here.distance = allocation.begin - address;
     }
     const auto rank = [](const Neighbour &n) {
-      return std::pair(n.where == Where::Inside && !n.freed ? 0 : n.distance, n.freed);
+      const bool inside = n.where == Where::Inside && !n.freed;
+      return std::tuple(!inside && !(n.allocation.claimed && n.isNear()), inside ? 0 : n.distance, n.freed);
     };
     if (!best || rank(here) < rank(*best))
       best = std::move(here);

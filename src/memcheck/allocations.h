@@ -86,8 +86,12 @@ public:
     bool freed = false;
     enum class Where : uint8_t { Before, Inside, Behind } where = Where::Inside; ///< the first bad byte, of it
     uint64_t distance = 0; ///< bytes between the two; within: from its beginning
+
+    /// Whether it is near enough to have been meant.
+    bool isNear() const;
   };
-  /// The allocation, live or freed, that the access was probably meant for.
+  /// The allocation, live or freed, that the access was probably meant for: of several that are near, one that the
+  /// application itself asked for.
   std::optional<Neighbour> nearest(uint64_t address, uint64_t bytes) const;
 
   /// By number.

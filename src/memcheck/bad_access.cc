@@ -16,8 +16,6 @@ using Problem = BadAccess::Problem;
 
 /// What is below is a null pointer with an offset; no system maps it.
 constexpr uint64_t kNullPages = 64 * 1024;
-/// An access is near an allocation if it is no further away than this, or than the allocation is large.
-constexpr uint64_t kNear = 1 << 20;
 
 /// "write of 4 bytes"
 std::string actionOf(const BadAccess &access) {
@@ -56,8 +54,6 @@ const char *nameOf(Allocation::Kind kind) {
   return "memory";
 }
 
-bool isNear(const Neighbour &neighbour) { return neighbour.distance <= std::max(kNear, neighbour.allocation.size); }
-
 bool meansAllocation(const BadAccess &access) {
   return access.problem == Problem::NotAccessible && access.first() >= kNullPages;
 }
@@ -76,7 +72,7 @@ std::string_view ruleOf(const BadAccess &access, const std::optional<Neighbour> 
   }
   if (access.first() < kNullPages)
     return rule::kNullPointer;
-  if (!neighbour || !isNear(*neighbour))
+  if (!neighbour || !neighbour->isNear())
     return rule::kInvalidAddress;
   if (neighbour->freed)
     return rule::kUseAfterFree;
@@ -105,7 +101,7 @@ std::string messageOf(const BadAccess &access, std::string_view rule, const std:
                                        access.lds ? "LDS offset " : "", at, access.bytes);
   if (rule == check::rule::kNullPointer)
     return fmt::format("{} at {}", action, at ? fmt::format("a null pointer plus {}", at) : "a null pointer");
-  if (!neighbour || !isNear(*neighbour))
+  if (!neighbour || !neighbour->isNear())
     return fmt::format("{} at {:#x}, which is in no allocation and near none", action, at);
   const Allocation &allocation = neighbour->allocation;
   if (rule == check::rule::kKernelArguments) {
@@ -155,7 +151,7 @@ void describe(check::Finding &finding, const BadAccess &access, const std::optio
     finding.lanes.push_back({lane, access.addresses[lane]});
   }
   finding.address = access.first();
-  if (neighbour && isNear(*neighbour))
+  if (neighbour && neighbour->isNear())
     finding.memory = memoryOf(*neighbour, exact);
 }
 

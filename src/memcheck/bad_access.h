@@ -46,9 +46,7 @@ struct LaunchMemory {
 /// "device memory"
 const char *nameOf(Allocation::Kind kind);
 
-/// Whether an allocation was probably meant by an access that missed it. Nothing but an access to memory that is not
-/// accessible means one.
-bool isNear(const Allocations::Neighbour &neighbour);
+/// Whether it can have missed an allocation: nothing but an access to memory that is not accessible can.
 bool meansAllocation(const BadAccess &access);
 
 /// The class of the finding, which is all that is needed to know whether it is a new one.

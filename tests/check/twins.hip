@@ -17,7 +17,7 @@ constexpr int kItems = 128, kFloats = 100;
 __global__ void store(float *to, int count) {
   const int i = threadIdx.x;
   if (i < count)
-    to[i] = 1; // BAD: one_past_end pinned managed registered two_launches
+    to[i] = 1; // BAD: one_past_end pinned managed registered two_launches many_waves
 }
 
 __global__ void storePair(double2 *to, int count) {
@@ -151,6 +151,8 @@ void runCase(const std::string &name, bool faulty) {
     float *to = onDevice<float>(kFloats);
     for (int launch = 0; launch < 2; ++launch)
       store<<<3, kItems>>>(to, kFloats + more);
+  } else if (name == "many_waves") { // more than are looked at one by one
+    store<<<200, kItems>>>(onDevice<float>(kFloats), kFloats + more);
   } else if (name == "straddling") {
     storePair<<<1, 64>>>(reinterpret_cast<double2 *>(onDevice<char>(16 * 10 + 8)), 10 + more);
   } else if (name == "before_start") {

@@ -168,6 +168,17 @@ TEST_F(AllocationsTest, LiveOnesAreListedInOrder) {
   EXPECT_FALSE(left[1].claimed);
 }
 
+TEST_F(AllocationsTest, NearestIsTheApplicationsOwnRatherThanItsRuntimes) {
+  add(kBase, kPage);
+  add(kBase + 2 * kPage, kPage);
+  allocations.claim(kBase);
+  EXPECT_EQ(allocations.nearest(kBase + 2 * kPage - 8, 4)->allocation.begin, kBase);
+  EXPECT_EQ(allocations.nearest(kBase + 2 * kPage + 8, 4)->allocation.begin, kBase + 2 * kPage); // within it
+  // But only near it.
+  add(kBase + (1ull << 30), kPage);
+  EXPECT_EQ(allocations.nearest(kBase + (1ull << 30) - 8, 4)->allocation.begin, kBase + (1ull << 30));
+}
+
 TEST_F(AllocationsTest, RangesAreAllThatIsLive) {
   add(kBase + 8 * kPage, 100);
   add(kBase, 50, Allocation::Kind::Host);

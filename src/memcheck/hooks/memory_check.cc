@@ -73,7 +73,6 @@ struct Place {
   uint32_t bytes = 0, waveSize = 0;
   bool scalar = false, write = false;
   uint64_t argumentBytes = 0;
-  uint32_t bad = 0;                         ///< accesses that were judged bad
   std::map<std::string_view, size_t> known; ///< findings by class
   std::optional<size_t> last;               ///< the finding that was added to last
 };
@@ -164,7 +163,7 @@ public:
       return;
     const std::lock_guard lock(mutex_);
     for (size_t n = 0; shared_ && n < places_.size(); ++n)
-      for (uint32_t more = std::atomic_ref(shared_->counts[n]).load(); places_[n].last && more > places_[n].bad; --more)
+      for (uint32_t more = std::atomic_ref(shared_->counted[n]).load(); places_[n].last && more; --more)
         records_->again(*places_[n].last);
     if (const uint32_t lost = shared_ ? std::atomic_ref(shared_->lost).load() : 0)
       notCheckedLocked(fmt::format("{} accesses that were made when the application was exiting", lost));
@@ -341,21 +340,21 @@ private:
     access.lds = record.problem == memory_check::OutsideLds || record.problem == memory_check::MisalignedLds;
     const auto first = static_cast<unsigned>(__builtin_ctzll(record.lanes));
     if (place.scalar) {
-      if (isBad(access, record.addresses[first], record.kernarg))
+      if (isBad(place, access, record.addresses[first], record.kernarg))
         access.addresses[0] = record.addresses[first];
       else
-        return pardon(record);
+        return;
     } else {
       for (uint64_t m = record.lanes; m; m &= m - 1) {
         const auto lane = static_cast<unsigned>(__builtin_ctzll(m));
         access.addresses[lane] = record.addresses[lane];
-        if (isBad(access, record.addresses[lane], record.kernarg))
+        if (isBad(place, access, record.addresses[lane], record.kernarg))
           access.lanes |= m & -m;
       }
       if (!access.lanes)
-        return pardon(record);
+        return;
     }
-    ++place.bad;
+    std::atomic_ref(shared_->judged[record.site]).fetch_add(1);
     const Allocations &allocations = application_->allocations();
     const auto neighbour = meansAllocation(access) ? allocations.nearest(access.first(), access.bytes) : std::nullopt;
     const std::string_view rule = ruleOf(access, neighbour);
@@ -366,19 +365,18 @@ private:
     place.last = place.known[rule] = records_->add(explain(record, place, access, neighbour));
   }
 
-  /// An access that hooks did not find in the table, and that is right.
-  void pardon(const Slot &record) { std::atomic_ref(shared_->counts[record.site]).fetch_sub(1); }
-
   /// Whether a lane's access is as bad as its hook has thought.
-  bool isBad(const BadAccess &access, uint64_t address, uint64_t kernarg) {
+  bool isBad(const Place &place, const BadAccess &access, uint64_t address, uint64_t kernarg) {
     if (access.problem != BadAccess::Problem::NotAccessible)
       return true;
     Allocations &allocations = application_->allocations();
-    if (access.scalar) // arguments of other launches are none of this one's business
+    const bool argumentsKnown = access.scalar && place.argumentBytes;
+    if (argumentsKnown)
       allocations.useForArguments(kernarg);
     if (const auto live = allocations.liveAround(address, access.bytes)) {
       changes.seen = true;
-      return access.scalar && live->kind == Allocation::Kind::Kernarg;
+      // Arguments of other launches are none of this one's business.
+      return argumentsKnown && live->kind == Allocation::Kind::Kernarg;
     }
     return !isOfRuntime(address) || !isOfRuntime(address + access.bytes - 1);
   }

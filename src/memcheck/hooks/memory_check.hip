@@ -50,8 +50,10 @@ __device__ void report(GlobalShared *shared, uint32_t site, Problem problem, uin
   if (!bad)
     return;
   const bool first = luthier::isFirstLane();
-  if (addOnce(first, &shared->counts[site], 1) >= memory_check::kMostRecords)
+  if (load(&shared->judged[site]) >= memory_check::kMostJudged) {
+    addOnce(first, &shared->counted[site], 1);
     return;
+  }
   uint32_t ticket = addOnce(first, &shared->tickets, 1) + 1;
   ticket += ticket == 0;
   Global<memory_check::Slot> *slot = &shared->slots[ticket % memory_check::kSlots];
@@ -251,7 +253,7 @@ void bufferAtomic(memory_check::Shared *shared, uint32_t site, uint64_t address,
 }
 
 // `base`: the lower half of the instruction's base, whose two low bits the hardware ignores. Most scalar loads are of
-// the kernel's own arguments.
+// the kernel's own arguments. `argumentBytes` is 0 where it is not known how many there are.
 LUTHIER_HOOK(lane)
 void scalar(memory_check::Shared *generic, uint32_t site, uint64_t address, uint32_t bytes, uint32_t base,
             uint32_t argumentBytes) {
@@ -263,6 +265,6 @@ void scalar(memory_check::Shared *generic, uint32_t site, uint64_t address, uint
   const uint64_t arguments = (uint64_t)luthier::kernargPtr();
   if (covers(arguments, arguments + argumentBytes, address, bytes))
     return;
-  if (isMissing(shared, address, bytes, true))
+  if (isMissing(shared, address, bytes, argumentBytes))
     report(shared, site, memory_check::NotAccessible, 0, luthier::isFirstLane(), address);
 }

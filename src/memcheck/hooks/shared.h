@@ -14,8 +14,8 @@
 namespace memory_check {
 
 constexpr uint32_t kMostRanges = 1 << 15, kMostSites = 1 << 16, kSlots = 64;
-/// Accesses that a site hands over. After that many bad ones, it counts.
-constexpr uint32_t kMostRecords = 64;
+/// Bad accesses of a site that the host looks at, one by one. Further ones are only counted.
+constexpr uint32_t kMostJudged = 64;
 
 struct Range {
   uint64_t begin, end;
@@ -53,7 +53,8 @@ struct Shared {
   alignas(128) uint32_t tickets;
   alignas(128) uint32_t lost; // records that nobody took
   alignas(128) Slot slots[kSlots];
-  uint32_t counts[kMostSites]; // bad accesses of each site, as far as is known
+  uint32_t judged[kMostSites];  // by the host: bad accesses of each site
+  uint32_t counted[kMostSites]; // further ones
   Table tables[2];
 };
 
