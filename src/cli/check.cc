@@ -26,6 +26,7 @@
 #include "check/sarif.h"
 #include "check/summary.h"
 #include "cli/check_account.h"
+#include "cli/check_form.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
@@ -186,27 +187,12 @@ Result<void> report(const CheckOptions &options, const check::Summary &summary) 
   return {};
 }
 
-/// Whether hooks are to check: asked for, or there is nothing but a real GPU. Only memory can be checked by them.
-Result<bool> byHooks(const CheckOptions &options, const check::Checks &checks) {
-  const bool real = usesRealGpu(options.run);
-  if (!options.instrument && !real)
-    return false;
-  std::vector<std::string_view> others = checks.names();
-  std::erase(others, "memory");
-  if (others.empty())
-    return true;
-  const std::string what = fmt::format("{} {} no instrumented form so far, only memory has", fmt::join(others, ", "),
-                                       others.size() == 1 ? "has" : "have");
-  return makeError("{}: {}", what,
-                   options.instrument ? "leave --instrument out, to check on the virtual GPU"
-                                      : "to check on a virtual GPU, add --gpu, as in --gpu gfx90a");
-}
-
 Result<int> run(const CheckOptions &options, const std::vector<std::string> &application) {
   const check::Suppressions suppressions = LUTHIER_TRY(readSuppressions(options.suppressionsFile));
   const TemporaryFolder records = LUTHIER_TRY(TemporaryFolder::create());
   const check::Checks checks = LUTHIER_TRY(check::Checks::parse(options.checks));
-  const bool instrument = LUTHIER_TRY(byHooks(options, checks));
+  const bool instrument =
+      LUTHIER_TRY(checksByHooks(checks, {.asked = options.instrument, .realGpu = usesRealGpu(options.run)}));
   LUTHIER_TRY(prepareRun(options.run, CheckRun{.records = records.path(),
                                                .checks = fmt::format("{}", fmt::join(checks.names(), ",")),
                                                .instrument = instrument,
