@@ -83,6 +83,19 @@ TEST_F(RangeTableTest, RuntimesOwnMemoryIsAllowed) {
   EXPECT_EQ(seen().ranges[0].begin, 0x2000u);
 }
 
+TEST_F(RangeTableTest, AllowedMemoryThatTheApplicationGetsIsNothingElse) {
+  table.allow(0x2000, 0x8000);
+  add(0x9000, 16); // beside it
+  EXPECT_TRUE(table.refresh());
+  EXPECT_TRUE(table.allows(0x2000));
+  add(0x4000, 16);
+  EXPECT_TRUE(table.refresh());
+  EXPECT_FALSE(table.allows(0x2000));
+  ASSERT_EQ(seen().count, 2u);
+  EXPECT_EQ(seen().ranges[0].begin, 0x4000u);
+  EXPECT_EQ(seen().ranges[0].end, 0x4010u);
+}
+
 TEST_F(RangeTableTest, SaysWhenItIsFull) {
   for (uint64_t n = 1; n <= memory_check::kMostRanges; ++n)
     add(n << 16, 8);

@@ -57,12 +57,12 @@ __device__ void report(GlobalShared *shared, uint32_t site, Problem problem, uin
   uint32_t ticket = addOnce(first, &shared->tickets, 1) + 1;
   ticket += ticket == 0;
   Global<memory_check::Slot> *slot = &shared->slots[ticket % memory_check::kSlots];
-  while (!takeSlot(slot, first, ticket)) {
-    if (load(&shared->stopped)) {
-      addOnce(first, &shared->lost, 1);
-      return;
-    }
+  bool taken = false;
+  for (; !load(&shared->stopped) && !taken; taken = takeSlot(slot, first, ticket))
     __builtin_amdgcn_s_sleep(8);
+  if (!taken) {
+    addOnce(first, &shared->lost, 1);
+    return;
   }
   slot->addresses[luthier::laneId()] = address;
   if (first) {

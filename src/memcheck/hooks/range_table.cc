@@ -14,9 +14,16 @@ bool RangeTable::allows(uint64_t address) const {
 }
 
 bool RangeTable::refresh() {
-  std::vector<Range> all = allowed_;
+  std::vector<Range> all;
   for (const Allocations::Range &range : allocations_.ranges())
     all.push_back({range.begin, range.end, range.mayBeKernarg});
+  std::erase_if(allowed_, [&](const Range &range) {
+    // Registered memory may overlap, so that ends are not in order; but it was never the runtime's.
+    // away.
+    const auto behind = std::ranges::lower_bound(all, range.end, {}, &Range::begin);
+    return behind != all.begin() && std::prev(behind)->end > range.begin;
+  });
+  all.insert(all.end(), allowed_.begin(), allowed_.end());
   std::ranges::sort(all, {}, &Range::begin);
   const std::atomic_ref<uint64_t> current(shared_.current);
   Table &table = shared_.tables[current.load() == reinterpret_cast<uint64_t>(&shared_.tables[0])];

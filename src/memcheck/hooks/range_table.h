@@ -16,7 +16,8 @@ public:
     refresh();
   }
 
-  /// Ranges that are no allocation of the application's, and may be accessed too.
+  /// A range that is no allocation of the application's, and may be accessed too: until the application gets memory
+  /// there.
   void allow(uint64_t begin, uint64_t end) { allowed_.push_back({begin, end, 0}); }
   bool allows(uint64_t address) const;
   /// Hooks see what is live now. False if that is more than the table has room for: the host judges accesses to the

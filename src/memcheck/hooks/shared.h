@@ -13,7 +13,7 @@
 
 namespace memory_check {
 
-constexpr uint32_t kMostRanges = 1 << 15, kMostSites = 1 << 16, kSlots = 64;
+constexpr uint32_t kMostRanges = 1 << 15, kMostSites = 1 << 17, kSlots = 64;
 /// Bad accesses of a site that the host looks at, one by one. Further ones are only counted.
 constexpr uint32_t kMostJudged = 64;
 
