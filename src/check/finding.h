@@ -44,6 +44,9 @@ struct CodeLine {
   bool operator==(const CodeLine &) const = default;
 };
 
+/// How much of the code around an instruction a finding has.
+inline constexpr size_t kLinesBefore = 4, kLinesBehind = 2;
+
 struct SourcePosition {
   std::string file;
   uint32_t line = 0, column = 0;

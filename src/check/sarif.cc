@@ -95,7 +95,7 @@ std::string toSarif(const Summary &summary) {
     notifications.push_back({{"level", "warning"}, {"message", {{"text", "not checked: " + what}}}});
   if (summary.launches == 0)
     notifications.push_back(
-        {{"level", "warning"}, {"message", {{"text", "not checked: no kernel was launched on a virtual GPU"}}}});
+        {{"level", "warning"}, {"message", {{"text", "not checked: " + nothingLaunched(summary)}}}});
   const json run = {{"tool", {{"driver", {{"name", "luthier check"}, {"rules", ruleList}}}}},
                     {"invocations", json::array({{{"executionSuccessful", summary.applicationStatus == 0},
                                                   {"exitCode", summary.exitStatus},
@@ -112,6 +112,7 @@ std::string toJsonText(const Summary &summary) {
     findings.push_back(toJson(finding));
   return json{{"version", 1},
               {"checks", summary.checks},
+              {"instrumented", summary.instrumented},
               {"findings", findings},
               {"suppressed", summary.suppressed},
               {"kernels", summary.kernels},

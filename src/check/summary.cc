@@ -29,6 +29,10 @@ Summary Summary::of(Records records, const Suppressions &suppressions) {
   return summary;
 }
 
+std::string nothingLaunched(const Summary &summary) {
+  return summary.instrumented ? "no kernel was launched" : "no kernel was launched on a virtual GPU";
+}
+
 std::string toText(const Summary &summary) {
   std::string text;
   for (const Finding &finding : summary.findings)
@@ -41,12 +45,14 @@ std::string toText(const Summary &summary) {
                       times > summary.findings.size() ? fmt::format(" (seen {} times)", times) : "",
                       counted(summary.kernels, "kernel", "kernels"), counted(summary.launches, "launch", "launches"),
                       fmt::join(summary.checks, ", "));
+  if (summary.instrumented)
+    text += ", by hooks";
   if (summary.suppressed)
     text += fmt::format("; {} suppressed", summary.suppressed);
   for (const std::string &what : summary.notChecked)
     text += fmt::format("\nluthier check: not checked: {}", what);
   if (summary.launches == 0)
-    text += "\nluthier check: not checked: no kernel was launched on a virtual GPU";
+    text += fmt::format("\nluthier check: not checked: {}", nothingLaunched(summary));
   return text + "\n";
 }
 

@@ -11,6 +11,7 @@ namespace luthier::check {
 
 struct Summary {
   std::vector<std::string> checks; ///< their names
+  bool instrumented = false;       ///< by hooks, perhaps on a real GPU
   std::vector<Finding> findings;   ///< without those that are suppressed
   uint64_t suppressed = 0;         ///< places
   uint64_t kernels = 0, launches = 0;
@@ -22,6 +23,9 @@ struct Summary {
   /// Whether the run must not be taken for a clean one.
   bool incomplete() const { return launches == 0 || !notChecked.empty(); }
 };
+
+/// "no kernel was launched": what a run must say in which there was nothing to check.
+std::string nothingLaunched(const Summary &summary);
 
 /// All findings, and the line that says how many there are.
 std::string toText(const Summary &summary);

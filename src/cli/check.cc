@@ -1,4 +1,5 @@
-// `luthier check`: runs an application on a virtual GPU that looks at what kernels do, and reports what is wrong.
+// `luthier check`: runs an application on a virtual GPU that looks at what kernels do, or with hooks that do, and
+// reports what is wrong.
 //
 // Unlike `luthier run`, this process stays: findings of the application and of all its children come together here,
 // however they end, and the exit status says whether there were any.
@@ -24,6 +25,8 @@
 #include "check/checks.h"
 #include "check/sarif.h"
 #include "check/summary.h"
+#include "cli/check_account.h"
+#include "cli/check_form.h"
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/run_options.h"
@@ -42,6 +45,7 @@ struct CheckOptions {
   bool leaks = false;
   bool initStores = false;
   bool strict = false;
+  bool instrument = false;
 };
 
 struct UsageFormatter : CLI::Formatter {
@@ -187,8 +191,11 @@ Result<int> run(const CheckOptions &options, const std::vector<std::string> &app
   const check::Suppressions suppressions = LUTHIER_TRY(readSuppressions(options.suppressionsFile));
   const TemporaryFolder records = LUTHIER_TRY(TemporaryFolder::create());
   const check::Checks checks = LUTHIER_TRY(check::Checks::parse(options.checks));
+  const bool instrument =
+      LUTHIER_TRY(checksByHooks(checks, {.asked = options.instrument, .realGpu = usesRealGpu(options.run)}));
   LUTHIER_TRY(prepareRun(options.run, CheckRun{.records = records.path(),
                                                .checks = fmt::format("{}", fmt::join(checks.names(), ",")),
+                                               .instrument = instrument,
                                                .leaks = options.leaks,
                                                .initStores = options.initStores,
                                                .quarantine = options.quarantine}));
@@ -196,6 +203,9 @@ Result<int> run(const CheckOptions &options, const std::vector<std::string> &app
   if (!ended.started)
     return ended.status;
   check::Summary summary = check::Summary::of(LUTHIER_TRY(check::Records::read(records.path())), suppressions);
+  for (std::string &what : notInstrumented(records.path()))
+    summary.notChecked.push_back(std::move(what));
+  summary.instrumented = instrument;
   const auto names = checks.names();
   summary.checks.assign(names.begin(), names.end());
   summary.applicationStatus = ended.status;
@@ -213,7 +223,7 @@ Result<int> run(const CheckOptions &options, const std::vector<std::string> &app
 } // namespace
 
 void addCheckCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("check", "Run an application on a virtual GPU and report what is wrong");
+  CLI::App *command = root.add_subcommand("check", "Run an application and report what its kernels do wrong");
   auto options = std::make_shared<CheckOptions>();
   command->formatter(std::make_shared<UsageFormatter>());
   command
@@ -222,6 +232,8 @@ void addCheckCommand(CLI::App &root, Invocation &invocation) {
       ->required()
       ->type_name("")
       ->check(validChecks);
+  addFlag(*command, "--instrument", options->instrument,
+          "Check by hooks in the kernels, as on a real GPU: for memory alone");
   addFlag(*command, "--leaks", options->leaks, "Also report memory that the application never freed");
   addFlag(*command, "--init-stores", options->initStores,
           "Check init: also report stores of uninitialised values to memory that the host sees");

@@ -24,6 +24,7 @@ constexpr std::string_view preloadName = "libluthier-vgpu.so"; // which brings t
 constexpr std::string_view checkName = "libluthier-check.so";
 constexpr std::string_view runtimeName = "libluthier.so";
 constexpr std::string_view exitShimName = "libluthier-exit.so";
+constexpr std::string_view memoryCheckName = "libluthier-memory-check.so";
 
 std::string_view lookUp(const Environment &environment, std::string_view name) {
   auto it = environment.find(name);
@@ -113,6 +114,11 @@ Result<std::filesystem::path> findExitShim(const std::filesystem::path &programF
          exitShimName;
 }
 
+Result<std::filesystem::path> findMemoryCheck(const std::filesystem::path &programFolder) {
+  return LUTHIER_TRY(findFolder(programFolder, {"../lib", "../lib/luthier"}, memoryCheckName, "the memory check")) /
+         memoryCheckName;
+}
+
 namespace {
 
 // Has ROCr load the library and hand over its table of functions, beside other tools.
@@ -132,23 +138,37 @@ void addRocrTool(Environment &set, const Environment &current, const std::filesy
 // larger blocks, and leaves pages between them.
 constexpr const char *kGuardPages = "16";
 
+// `library` learns of the application's allocations.
 void addCheck(Environment &set, const Environment &current, const CheckRun &check,
-              const std::filesystem::path &driverFolder) {
+              const std::filesystem::path &library) {
   set[env::kCheckRecords] = check.records.string();
-  set[env::kChecks] = check.checks;
   set[env::kCheckLeaks.name] = check.leaks ? "1" : "0";
-  set[env::kCheckInitStores.name] = check.initStores ? "1" : "0";
   if (check.quarantine)
     set[env::kCheckQuarantine.name] = fmt::format("{}", *check.quarantine);
-  addRocrTool(set, current, driverFolder / driverName);
+  addRocrTool(set, current, library);
   set["HSA_DISABLE_FRAGMENT_ALLOCATOR"] = "1";
   set["HSA_SVM_GUARD_PAGES"] = kGuardPages;
+}
+
+void addVirtualCheck(Environment &set, const Environment &current, const CheckRun &check,
+                     const std::filesystem::path &driverFolder) {
+  addCheck(set, current, check, driverFolder / driverName);
+  set[env::kChecks] = check.checks;
+  set[env::kCheckInitStores.name] = check.initStores ? "1" : "0";
   // HIP writes small copies itself where it can reach a GPU's memory, which nobody sees.
   if (const auto checks = check::Checks::parse(check.checks); checks && checks->has(check::Check::Init))
     set["ROC_ENABLE_LARGE_BAR"] = "0";
 }
 
 } // namespace
+
+Environment memoryCheckEnvironment(const CheckRun &check, const std::filesystem::path &tool,
+                                   const std::filesystem::path &driverFolder, const Environment &current) {
+  Environment set;
+  addCheck(set, current, check, tool);
+  preload(set, current, driverFolder / checkName);
+  return set;
+}
 
 Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment &current) {
   Environment set;
@@ -205,7 +225,7 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
   if (run.strictL1)
     set[env::kStrictL1.name] = "1";
   if (run.check)
-    addCheck(set, current, *run.check, run.driverFolder);
+    addVirtualCheck(set, current, *run.check, run.driverFolder);
   preload(set, current, run.driverFolder / preloadName);
   if (run.check)
     preload(set, Environment{{"LD_PRELOAD", set["LD_PRELOAD"]}, {"ASAN_OPTIONS", set["ASAN_OPTIONS"]}},

@@ -29,10 +29,11 @@ Result<std::filesystem::path> findVirtualGpu(const std::filesystem::path &progra
 // Folder of the running program.
 Result<std::filesystem::path> programFolder();
 
-// What `luthier check` wants of the virtual GPU.
+// What `luthier check` wants of the virtual GPU, or of the tool with hooks.
 struct CheckRun {
   std::filesystem::path records; // the folder for findings
   std::string checks;            // their names, separated by commas
+  bool instrument = false;       // hooks check memory, on any GPU
   bool leaks = false;
   bool initStores = false;                 // report stores of undefined values to memory that the host sees
   std::optional<uint64_t> quarantine = {}; // MiB of freed memory that are kept
@@ -64,6 +65,14 @@ Result<std::filesystem::path> findRuntime(const std::filesystem::path &programFo
 
 // Beside it: what makes results survive _exit (shim/exit_shim.c).
 Result<std::filesystem::path> findExitShim(const std::filesystem::path &programFolder);
+
+// The tool that checks memory by hooks.
+Result<std::filesystem::path> findMemoryCheck(const std::filesystem::path &programFolder);
+
+// The variables to set on top of `current` for that, before those of runtimeEnvironment: `tool` is to see what passes
+// Luthier's own wrappers. `driverFolder` is that of findVirtualGpu.
+Environment memoryCheckEnvironment(const CheckRun &check, const std::filesystem::path &tool,
+                                   const std::filesystem::path &driverFolder, const Environment &current);
 
 struct RuntimeRun {
   std::filesystem::path library;

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "cli/check_account.h"
 #include "cli/command.h"
 #include "cli/describe_tool.h"
 #include "cli/gpu_detect.h"
@@ -163,14 +164,35 @@ Result<void> prepareRuntime(const RunOptions &options) {
   return setEnvironment(LUTHIER_TRY(runtimeEnvironment(run, currentEnvironment())));
 }
 
+// The tool that checks memory, which nobody names on the command line. What became of kernels goes to the records too.
+Result<void> prepareMemoryCheck(const CheckRun &check) {
+  const std::filesystem::path program = LUTHIER_TRY(programFolder());
+  const std::filesystem::path tool = LUTHIER_TRY(findMemoryCheck(program));
+  LUTHIER_TRY(
+      setEnvironment(memoryCheckEnvironment(check, tool, LUTHIER_TRY(findVirtualGpu(program)), currentEnvironment())));
+  runtime::ToolSettings settings;
+  settings.tools = {tool.string()};
+  settings.formats = {report::Format::Json};
+  settings.output = (check.records / kAccountFile).string();
+  settings.runtimeKernels = true;
+  LUTHIER_TRY(settings.validate());
+  RuntimeRun run;
+  run.library = LUTHIER_TRY(findRuntime(program));
+  run.tools = std::move(settings);
+  run.exitShim = LUTHIER_TRY(findExitShim(program));
+  return setEnvironment(LUTHIER_TRY(runtimeEnvironment(run, currentEnvironment())));
+}
+
 } // namespace
+
+bool usesRealGpu(const RunOptions &options) {
+  return options.gpus.empty() && !env::text("LUTHIER_VGPU_GPUS") && realGpuPresent();
+}
 
 Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun> &check) {
   LUTHIER_TRY(checkVariables(currentEnvironment()));
-  LUTHIER_TRY(prepareRuntime(options));
+  LUTHIER_TRY(check && check->instrument ? prepareMemoryCheck(*check) : prepareRuntime(options));
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
-  if (gpus.empty() && check)
-    return makeError("checks need a virtual GPU: add --gpu, as in --gpu gfx90a");
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
         options.poisonSeed || options.strictSeed)
@@ -197,7 +219,8 @@ Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun>
   run.poisonSeed = options.poisonSeed;
   run.strictSeed = options.strictSeed;
   run.strictL1 = options.strictL1;
-  run.check = check;
+  if (check && !check->instrument)
+    run.check = check;
   return setEnvironment(LUTHIER_TRY(virtualEnvironment(run, currentEnvironment())));
 }
 

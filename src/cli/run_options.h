@@ -47,7 +47,11 @@ struct RunOptions {
 /// The GPU, and what the virtual one counts, traces and checks.
 void addGpuOptions(CLI::App &command, RunOptions &options);
 
-/// Sets the environment that the options ask for. `check`: what is to be checked, which takes a virtual GPU.
+/// Whether the application is to run on a real GPU: none was asked for, and there is one.
+bool usesRealGpu(const RunOptions &options);
+
+/// Sets the environment that the options ask for. `check`: what is to be checked, which takes a virtual GPU unless
+/// hooks do it.
 Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun> &check = {});
 
 /// Returns only if the application could not be started: with the exit status that says so.

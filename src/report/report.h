@@ -33,6 +33,8 @@ struct Table {
 // Why a kernel was skipped that nobody has asked for: text only counts these, JSON has them all.
 inline constexpr const char *kLeftOut = "left out, as asked"; ///< by the user's own filter
 inline constexpr const char *kRuntimeKernel = "a kernel of HIP's own, for fills and copies (see --runtime-kernels)";
+/// Why one has no hooks that tools want to know of all the same.
+inline constexpr const char *kOnlyObserved = "its launches are only observed";
 
 /// An insertion that was refused.
 struct RejectedSite {

@@ -146,7 +146,7 @@ std::string KernelInstrumenter::askTools(InstrumentedKernel &kernel) {
     impl.insertions.resize(asked); // what one tool gets wrong is not the others' loss
   }
   if (impl.observed && impl.insertions.empty())
-    why = "its launches are only observed";
+    why = report::kOnlyObserved;
   return why;
 }
 

@@ -60,6 +60,22 @@ expect(ended.returncode == 1, "--strict without kernels", ended)
 ended = check(["memory", *GPU, "--strict"], "clean")
 expect(ended.returncode == 0, "--strict", ended)
 
+# By hooks.
+HOOKS = [*GPU, "--instrument"]
+for how in ("_exit", "kill", "child"):
+    ended = check(["memory", *HOOKS], how)
+    expect(ended.returncode == 1 and "out-of-bounds: write of 4 bytes, 0 bytes behind the end of 256 bytes" in ended.stderr, f"the finding of {how} by hooks", ended)
+    expect("checked for: memory, by hooks" in ended.stderr and "not checked" not in ended.stderr, f"the summary of {how} by hooks", ended)
+ended = check(["memory", *HOOKS, "--strict", "--leaks"], "freed")
+expect(ended.returncode == 0, "a clean run by hooks", ended)
+ended = check(["memory", *HOOKS, "--leaks"], "leaks")
+expect(ended.returncode == 1 and "3 findings" in ended.stderr, "--leaks by hooks", ended)
+ended = check(["memory", *HOOKS, "--strict"], "nothing")
+expect(ended.returncode == 1 and ended.stderr.endswith("not checked: no kernel was launched\n"), "a run without kernels by hooks", ended)
+for checks, said in (("race", "race has no instrumented form so far, only memory has"), ("init,memory,wait", "init, wait have no instrumented form so far, only memory has")):
+    ended = check([checks, *HOOKS], "clean")
+    expect(ended.returncode == 125 and said in ended.stderr and "PASS" not in ended.stdout, f"{checks} by hooks", ended)
+
 # Leaks.
 ended = check(["memory", *GPU, "--leaks"], "leaks")
 expect(ended.returncode == 1 and "3 findings" in ended.stderr, "--leaks", ended)

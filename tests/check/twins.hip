@@ -2,8 +2,8 @@
 // access.
 //
 // The line that is wrong ends with the case's name in a comment, which is how memory.py finds it. Kernels get what
-// decides as an argument, so that both twins run the same code. The faulty twins must get to their end: what they read
-// outside is 0, and what they write is dropped.
+// decides as an argument, so that both twins run the same code. The faulty twins must get to their end where the
+// virtual GPU checks: what they read outside is 0, and what they write is dropped.
 #include "sample.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ constexpr int kItems = 128, kFloats = 100;
 __global__ void store(float *to, int count) {
   const int i = threadIdx.x;
   if (i < count)
-    to[i] = 1; // BAD: one_past_end pinned managed registered two_launches
+    to[i] = 1; // BAD: one_past_end pinned managed registered two_launches many_waves
 }
 
 __global__ void storePair(double2 *to, int count) {
@@ -96,6 +96,41 @@ __global__ void arguments(int *to, int index) {
   to[threadIdx.x] = all[index]; // BAD: kernel_arguments
 }
 
+/// Through a pointer that does not say what it points to.
+__device__ __attribute__((noinline)) void put(volatile int *at) {
+  *at = 7; // BAD: flat_global flat_lds flat_scratch
+}
+
+__global__ void putInMemory(int *to, int distance) { put(to + threadIdx.x + distance); }
+
+__global__ void putInLds(int *to, int distance) {
+  __shared__ int values[64];
+  values[threadIdx.x] = 0;
+  __syncthreads();
+  put(&values[threadIdx.x + distance]);
+  __syncthreads();
+  to[threadIdx.x] = values[threadIdx.x];
+}
+
+__global__ void putInScratch(int *to, const int *indices) {
+  volatile int values[16];
+  for (int i = 0; i < 16; ++i)
+    values[i] = i;
+  put(&values[indices[threadIdx.x]]);
+  to[threadIdx.x] = values[indices[0]];
+}
+
+/// 16 indices of arrays of 16, over and over, but for one.
+int *indicesOnDevice(int bad) {
+  int indices[64], *from = nullptr;
+  for (int i = 0; i < 64; ++i)
+    indices[i] = i % 16;
+  indices[33] = bad;
+  HIP_CHECK(hipMalloc(reinterpret_cast<void **>(&from), sizeof(indices)));
+  HIP_CHECK(hipMemcpy(from, indices, sizeof(indices), hipMemcpyHostToDevice));
+  return from;
+}
+
 template <class T> T *onDevice(size_t count) {
   T *memory = nullptr;
   HIP_CHECK(hipMalloc(reinterpret_cast<void **>(&memory), count * sizeof(T)));
@@ -116,6 +151,8 @@ void runCase(const std::string &name, bool faulty) {
     float *to = onDevice<float>(kFloats);
     for (int launch = 0; launch < 2; ++launch)
       store<<<3, kItems>>>(to, kFloats + more);
+  } else if (name == "many_waves") { // more than are looked at one by one
+    store<<<200, kItems>>>(onDevice<float>(kFloats), kFloats + more);
   } else if (name == "straddling") {
     storePair<<<1, 64>>>(reinterpret_cast<double2 *>(onDevice<char>(16 * 10 + 8)), 10 + more);
   } else if (name == "before_start") {
@@ -149,12 +186,13 @@ void runCase(const std::string &name, bool faulty) {
   } else if (name == "lds_write") {
     fillLds<<<1, 64, 64 * sizeof(int)>>>(onDevice<int>(64), more);
   } else if (name == "scratch") {
-    int indices[64], *to = onDevice<int>(64), *from = onDevice<int>(64);
-    for (int i = 0; i < 64; ++i)
-      indices[i] = i % 16;
-    indices[33] = faulty ? 5000 : 3;
-    HIP_CHECK(hipMemcpy(from, indices, sizeof(indices), hipMemcpyHostToDevice));
-    local<<<1, 64>>>(to, from);
+    local<<<1, 64>>>(onDevice<int>(64), indicesOnDevice(faulty ? 5000 : 3));
+  } else if (name == "flat_global") {
+    putInMemory<<<1, 64>>>(onDevice<int>(64), more);
+  } else if (name == "flat_lds") {
+    putInLds<<<1, 64>>>(onDevice<int>(64), more);
+  } else if (name == "flat_scratch") {
+    putInScratch<<<1, 64>>>(onDevice<int>(64), indicesOnDevice(faulty ? 5000 : 3));
   } else if (name == "pinned") {
     float *to = nullptr;
     HIP_CHECK(hipHostMalloc(reinterpret_cast<void **>(&to), kFloats * sizeof(float), 0));

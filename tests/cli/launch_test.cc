@@ -95,6 +95,20 @@ TEST(VirtualEnvironment, ChecksSeeRocrsTableAndKeepAllocationsApart) {
   EXPECT_EQ(set["HSA_SVM_GUARD_PAGES"], "16");
 }
 
+TEST(MemoryCheckEnvironment, ToolSeesRocrsTableBehindTheRuntime) {
+  const CheckRun check{.records = "/tmp/records", .checks = "memory", .instrument = true, .leaks = true};
+  Environment set = memoryCheckEnvironment(check, "/opt/lib/memory.so", "/opt/vgpu", {{"LD_PRELOAD", "x.so"}});
+  EXPECT_EQ(set["HSA_TOOLS_LIB"], "/opt/lib/memory.so");
+  EXPECT_EQ(set["LD_PRELOAD"], "/opt/vgpu/libluthier-check.so:x.so");
+  EXPECT_EQ(set["LUTHIER_CHECK_RECORDS"], "/tmp/records");
+  EXPECT_EQ(set["LUTHIER_CHECK_LEAKS"], "1");
+  EXPECT_EQ(set["HSA_DISABLE_FRAGMENT_ALLOCATOR"], "1");
+  EXPECT_FALSE(set.contains("LUTHIER_CHECKS")); // or the virtual GPU would check too
+  RuntimeRun run;
+  run.library = "/opt/lib/libluthier.so";
+  EXPECT_EQ((*runtimeEnvironment(run, set))["HSA_TOOLS_LIB"], "/opt/lib/libluthier.so /opt/lib/memory.so");
+}
+
 TEST(VirtualEnvironment, KeepsListsAndDoesNotGrowThem) {
   VirtualRun run{.driverFolder = "/opt/vgpu", .gpus = {"gfx90a"}, .statsFile = {}, .threads = {}};
   Environment current = {{"LD_LIBRARY_PATH", "/a:/b"}, {"LD_PRELOAD", "x.so y.so"}, {"ASAN_OPTIONS", "detect_leaks=0"}};

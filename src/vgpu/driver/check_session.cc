@@ -2,7 +2,6 @@
 
 #include "support/log.h"
 #include "support/variables.h"
-#include "vgpu/driver/host_stack.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/dispatch.h"
 #include "vgpu/wave/workgroup.h"
@@ -13,14 +12,6 @@
 namespace luthier::vgpu {
 
 namespace {
-
-constexpr uint64_t kDefaultQuarantine = 256; // MiB
-
-/// The function of HIP that the application has called, if it was that.
-bool calledThrough(const HostStack &stack, std::string_view function) {
-  return std::ranges::any_of(describeHostStack(stack),
-                             [&](const check::HostFrame &frame) { return frame.function == function; });
-}
 
 constexpr size_t kLeftOut = std::numeric_limits<size_t>::max(); ///< a place that is not reported
 
@@ -35,10 +26,10 @@ bool isHostcall(const check::Finding &finding) {
 
 std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space, LoadedCode &code,
                                                             MemoryManager &memory) {
-  const auto folder = env::text(env::kCheckRecords);
-  if (!folder)
+  const auto folder = env::text(env::kCheckRecords), list = env::text(env::kChecks);
+  if (!folder || !list) // without a list, hooks check (memcheck/hooks)
     return nullptr;
-  const auto checks = check::Checks::parse(env::text(env::kChecks).value_or(""));
+  const auto checks = check::Checks::parse(*list);
   if (!checks) {
     log::error("nothing is checked: {}: {}", env::kChecks, checks.error().message());
     return nullptr;
@@ -48,19 +39,22 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
     log::error("nothing is checked: {}", records.error().message());
     return nullptr;
   }
-  const auto quarantine = env::number(env::kCheckQuarantine, kDefaultQuarantine);
   const auto leaks = env::flag(env::kCheckLeaks, false);
-  return std::unique_ptr<CheckSession>(new CheckSession(space, code, memory, *checks, *std::move(records),
-                                                        (quarantine ? *quarantine : kDefaultQuarantine) << 20,
-                                                        leaks && *leaks));
+  return std::unique_ptr<CheckSession>(
+      new CheckSession(space, code, memory, *checks, *std::move(records), leaks && *leaks));
 }
 
 CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
-                           std::unique_ptr<check::RecordWriter> records, uint64_t quarantineBytes, bool leaks)
-    : memory_(memory), explainer_(code, memory), allocations_(space), checks_(checks), records_(std::move(records)),
-      quarantineBytes_(quarantineBytes), leaks_(leaks) {
+                           std::unique_ptr<check::RecordWriter> records, bool leaks)
+    : explainer_(code, memory), guards_(space), application_(guards_), checks_(checks), records_(std::move(records)),
+      leaks_(leaks) {
+  // ROCr makes host memory of pages of its own, which the driver takes for the application's.
+  application_.isDevice = [&memory](uint64_t begin) {
+    const auto buffer = memory.nearest(begin);
+    return buffer && buffer->allocation.kind == Allocation::Kind::Device;
+  };
   if (checks.has(check::Check::Memory)) {
-    memoryCheck_ = std::make_shared<MemoryCheck>(space, allocations_);
+    memoryCheck_ = std::make_shared<MemoryCheck>(space, application_.allocations());
     memoryCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const BadAccess &access) {
       found(wave, inst, access);
     };
@@ -77,8 +71,13 @@ CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager 
     initCheck_->onFinding = [this](const Wave &wave, const Inst *inst, const UndefinedUse &use) {
       found(wave, inst, use);
     };
+    application_.onUndefined = [this](uint64_t begin, uint64_t size) { initCheck_->memory.undefine(begin, size); };
+    application_.onGivenBack = [this](uint64_t begin, uint64_t size) { initCheck_->memory.define(begin, size); };
+    application_.onCopied = [this](uint64_t to, uint64_t from, uint64_t size) {
+      initCheck_->memory.copy(to, from, size);
+    };
     initCheck_->hostSees = [this](uint64_t address) {
-      const auto live = allocations_.liveAround(address, 1);
+      const auto live = application_.allocations().liveAround(address, 1);
       return live && live->kind != Allocation::Kind::Device;
     };
   }
@@ -111,19 +110,19 @@ void CheckSession::watch(Device &device) {
 }
 
 void CheckSession::launched(const Launch &launch) {
-  allocations_.useForArguments(launch.kernarg);
+  application_.allocations().useForArguments(launch.kernarg);
   std::lock_guard lock(mutex_);
   const bool isNew = kernels_.insert(launch.kernelObject).second;
   records_->countLaunch(isNew);
-  if (isNew && kernels_.size() == 1 && !tableSeen_)
+  if (isNew && kernels_.size() == 1 && !application_.sizesKnown())
     records_->notChecked("sizes of allocations in bytes: ROCr did not hand over its table of functions "
                          "(HSA_TOOLS_LIB), so accesses are checked by pages");
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
-  record(
-      {explainer_.ruleOf(wave, access, &allocations_), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
-      [&] { return explainer_.explain(wave, inst, access, &allocations_); });
+  record({explainer_.ruleOf(wave, access, &application_.allocations()), wave.group->dispatch().launch().kernelObject,
+          wave.pc(inst), 0},
+         [&] { return explainer_.explain(wave, inst, access, &application_.allocations()); });
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
@@ -132,7 +131,7 @@ void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
   const uint64_t mine = wave.pc(inst), other = race.past.inst ? race.past.inst->pc : 0;
   const auto [low, high] = std::minmax(mine, other); // which of the two came first is by chance
   record({Explainer::ruleOf(race), wave.group->dispatch().launch().kernelObject, low, high},
-         [&] { return explainer_.explain(wave, inst, race, allocations_); });
+         [&] { return explainer_.explain(wave, inst, race, application_.allocations()); });
 }
 
 void CheckSession::found(const Wave &wave, const BarrierProblem &problem) {
@@ -148,7 +147,7 @@ void CheckSession::found(const Wave &wave, const Inst *inst, const EarlyUse &use
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const UndefinedUse &use) {
   record({Explainer::ruleOf(use), wave.group->dispatch().launch().kernelObject, wave.pc(inst), 0},
-         [&] { return explainer_.explain(wave, inst, use, allocations_); });
+         [&] { return explainer_.explain(wave, inst, use, application_.allocations()); });
 }
 
 template <class Make> void CheckSession::record(const Place &place, Make make) {
@@ -163,120 +162,12 @@ template <class Make> void CheckSession::record(const Place &place, Make make) {
   known_.emplace(place, isHostcall(finding) ? kLeftOut : records_->add(finding));
 }
 
-void CheckSession::allocated(uint64_t begin, uint64_t size) {
-  Allocation allocation;
-  allocation.begin = begin;
-  allocation.size = size;
-  // ROCr makes host memory of pages of its own, which the driver takes for the application's.
-  const auto buffer = memory_.nearest(begin);
-  const bool device = buffer && buffer->allocation.kind == Allocation::Kind::Device;
-  allocation.kind = device ? Allocation::Kind::Device : Allocation::Kind::Host;
-  allocation.allocatedAt = captureHostStack();
-  // HIP keeps arguments of all its launches together. Whoever uses ROCr alone may have anything beside them.
-  allocation.mayBeKernarg = !device && passesThroughHip(allocation.allocatedAt);
-  // What HIP allocates for itself it fills in ways of its own; what it allocates for its caller is claimed.
-  if (initCheck_ && device && !passesThroughHip(allocation.allocatedAt))
-    initCheck_->memory.undefine(begin, size);
-  allocations_.add(std::move(allocation));
-}
-
-void CheckSession::claimed(uint64_t begin) {
-  allocations_.claim(begin);
-  const auto live = initCheck_ ? allocations_.liveAround(begin, 1) : std::nullopt;
-  if (live && live->begin == begin && live->kind == Allocation::Kind::Device)
-    initCheck_->memory.undefine(live->begin, live->end - live->begin);
-}
-
-void CheckSession::copied(uint64_t to, uint64_t from, uint64_t size) {
-  if (initCheck_)
-    initCheck_->memory.copy(to, from, size);
-}
-
-void CheckSession::registered(uint64_t host, uint64_t begin, uint64_t size) {
-  Allocation allocation;
-  allocation.begin = begin;
-  allocation.size = size;
-  allocation.kind = Allocation::Kind::Registered;
-  allocation.allocatedAt = captureHostStack();
-  allocations_.add(std::move(allocation));
-  std::lock_guard lock(mutex_);
-  registered_[host] = begin;
-}
-
-void CheckSession::unregistered(uint64_t host) {
-  uint64_t begin = 0;
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = registered_.find(host);
-    if (found == registered_.end())
-      return;
-    begin = found->second;
-    registered_.erase(found);
-  }
-  allocations_.free(begin, captureHostStack());
-}
-
-void CheckSession::managed(uint64_t begin, uint64_t size) {
-  HostStack stack = captureHostStack();
-  // The same call also gives advice on memory that exists.
-  if (!calledThrough(stack, "hipMallocManaged"))
-    return;
-  Allocation allocation;
-  allocation.begin = begin;
-  allocation.size = size;
-  allocation.kind = Allocation::Kind::Managed;
-  allocation.allocatedAt = std::move(stack);
-  allocations_.add(std::move(allocation));
-}
-
-void CheckSession::freedByHip(uint64_t begin) {
-  const auto live = allocations_.liveAround(begin, 1);
-  if (!live || live->begin != begin || live->kind != Allocation::Kind::Managed)
-    return;
-  allocations_.free(begin, captureHostStack());
-  allocations_.forget(begin); // the host may use the addresses again at once
-}
-
-CheckSession::Freed CheckSession::freed(uint64_t begin) {
-  const auto live = allocations_.liveAround(begin, 1);
-  if (live && live->begin == begin && allocations_.free(begin, captureHostStack())) {
-    std::lock_guard lock(mutex_);
-    quarantine_.emplace_back(begin, live->end - begin);
-    quarantined_ += live->end - begin;
-    return Freed::Kept;
-  }
-  std::lock_guard lock(mutex_);
-  return std::ranges::find(quarantine_, begin, &std::pair<uint64_t, uint64_t>::first) != quarantine_.end()
-             ? Freed::Again
-             : Freed::Unknown;
-}
-
-std::vector<uint64_t> CheckSession::release(bool all) {
-  std::vector<uint64_t> addresses;
-  std::vector<std::pair<uint64_t, uint64_t>> gone;
-  {
-    std::lock_guard lock(mutex_);
-    while (!quarantine_.empty() && (all || quarantined_ > quarantineBytes_)) {
-      addresses.push_back(quarantine_.front().first);
-      gone.push_back(quarantine_.front());
-      quarantined_ -= quarantine_.front().second;
-      quarantine_.pop_front();
-    }
-  }
-  for (const auto &[begin, size] : gone) {
-    allocations_.forget(begin);
-    if (initCheck_)
-      initCheck_->memory.define(begin, size); // whoever has it next may write it unseen
-  }
-  return addresses;
-}
-
 void CheckSession::finish() {
   if (!leaks_)
     return;
-  for (const Allocation &allocation : allocations_.live())
+  for (const Allocation &allocation : application_.allocations().live())
     if (allocation.claimed)
-      records_->add(Explainer::leak(allocation));
+      records_->add(memcheck::leak(allocation));
 }
 
 } // namespace luthier::vgpu

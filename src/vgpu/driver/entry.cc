@@ -5,12 +5,12 @@
 // that the child inherited answer EBADF, as the kernel's do.
 #include "vgpu/driver/entry.h"
 
+#include "memcheck/hsa_allocations.h"
 #include "support/cache_folder.h"
 #include "support/log.h"
 #include "vgpu/driver/device_files.h"
 #include "vgpu/driver/driver.h"
 #include "vgpu/driver/drm.h"
-#include "vgpu/driver/hsa_allocations.h"
 #include "vgpu/driver/kfd.h"
 #include "vgpu/driver/tree.h"
 #include "vgpu/translate/report.h"
@@ -110,9 +110,11 @@ void *mmapFile(LuthierVgpuFile, void *address, size_t size, int, int flags, off_
   return running->driver.memory.mapToHost(address, size, flags, static_cast<uint64_t>(offset));
 }
 
-CheckSession *currentCheck() {
+/// Null when nothing is checked.
+memcheck::ApplicationMemory *checkedMemory() {
   Process *const running = current();
-  return running ? running->driver.check.get() : nullptr;
+  CheckSession *const check = running ? running->driver.check.get() : nullptr;
+  return check ? &check->application() : nullptr;
 }
 
 Result<Machine *> makeMachine() {
@@ -159,24 +161,24 @@ extern "C" [[gnu::visibility("default")]] const LuthierVgpuDriver *luthierVgpuDr
   return driver.version ? &driver : nullptr;
 }
 
-// `luthier check` names this library in HSA_TOOLS_LIB (driver/hsa_allocations.h). In other runs ROCr does not know of
+// `luthier check` names this library in HSA_TOOLS_LIB (memcheck/hsa_allocations.h). In other runs ROCr does not know of
 // it.
 extern "C" [[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
   using namespace luthier::vgpu;
-  if (currentCheck())
-    watchHsaAllocations(table, currentCheck);
+  if (checkedMemory())
+    luthier::memcheck::watchHsaAllocations(table, checkedMemory);
   return true;
 }
 
 extern "C" [[gnu::visibility("default")]] void OnUnload() {}
 
 // For libluthier-check.so (preload/hip_calls.c): the application has asked HIP for this memory, or has freed it.
-extern "C" [[gnu::visibility("default")]] void luthierVgpuClaim(void *memory) {
-  if (luthier::vgpu::CheckSession *check = luthier::vgpu::currentCheck())
-    check->claimed(reinterpret_cast<uint64_t>(memory));
+extern "C" [[gnu::visibility("default")]] void luthierCheckClaim(void *address) {
+  if (luthier::memcheck::ApplicationMemory *memory = luthier::vgpu::checkedMemory())
+    memory->claimed(reinterpret_cast<uint64_t>(address));
 }
 
-extern "C" [[gnu::visibility("default")]] void luthierVgpuFreed(void *memory) {
-  if (luthier::vgpu::CheckSession *check = luthier::vgpu::currentCheck())
-    check->freedByHip(reinterpret_cast<uint64_t>(memory));
+extern "C" [[gnu::visibility("default")]] void luthierCheckFreed(void *address) {
+  if (luthier::memcheck::ApplicationMemory *memory = luthier::vgpu::checkedMemory())
+    memory->freedByHip(reinterpret_cast<uint64_t>(address));
 }

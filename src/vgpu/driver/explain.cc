@@ -1,10 +1,10 @@
 #include "vgpu/driver/explain.h"
 
 #include "isa/disassembler.h"
+#include "memcheck/bad_access.h"
 #include "object/code_object.h"
 #include "object/source_lines.h"
 #include "support/demangle.h"
-#include "vgpu/driver/host_stack.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/workgroup.h"
@@ -21,117 +21,8 @@ namespace {
 
 using check::Finding;
 using Neighbour = Allocations::Neighbour;
-using Problem = BadAccess::Problem;
 
-constexpr size_t kLinesBefore = 4, kLinesBehind = 2;
-/// What is below is a null pointer with an offset; no system maps it.
-constexpr uint64_t kNullPages = 64 * 1024;
-/// An access is near an allocation if it is no further away than this, or than the allocation is large.
-constexpr uint64_t kNear = 1 << 20;
-
-const char *nameOf(Allocation::Kind kind) {
-  switch (kind) {
-  case Allocation::Kind::Device:
-    return "device memory";
-  case Allocation::Kind::Host:
-    return "pinned host memory";
-  case Allocation::Kind::Kernarg:
-    return "memory for kernel arguments";
-  case Allocation::Kind::Registered:
-    return "registered host memory";
-  case Allocation::Kind::Managed:
-    return "managed memory";
-  }
-  return "memory";
-}
-
-bool isNear(const Neighbour &neighbour) { return neighbour.distance <= std::max(kNear, neighbour.allocation.size); }
-
-std::string_view classify(const BadAccess &access, const std::optional<Neighbour> &neighbour) {
-  namespace rule = check::rule;
-  switch (access.problem) {
-  case Problem::OutsideLds:
-    return rule::kLds;
-  case Problem::OutsideScratch:
-    return rule::kScratch;
-  case Problem::Misaligned:
-    return rule::kMisaligned;
-  case Problem::NotAccessible:
-    break;
-  }
-  if (access.first() < kNullPages)
-    return rule::kNullPointer;
-  if (!neighbour || !isNear(*neighbour))
-    return rule::kInvalidAddress;
-  if (neighbour->freed)
-    return rule::kUseAfterFree;
-  if (neighbour->allocation.kind == Allocation::Kind::Kernarg)
-    return rule::kKernelArguments;
-  return neighbour->where == Neighbour::Where::Inside ? rule::kInvalidAddress : rule::kOutOfBounds;
-}
-
-/// "write of 4 bytes"
-std::string actionOf(const BadAccess &access) {
-  std::string text = access.problem == Problem::Misaligned && access.write ? "atomic operation"
-                     : access.write                                        ? "write"
-                                                                           : "read";
-  if (access.scalar)
-    text = "scalar " + text;
-  if (access.bytes)
-    text += fmt::format(" of {} byte{}", access.bytes, access.bytes == 1 ? "" : "s");
-  return text;
-}
-
-/// Where `bytes` at `at` are, of which some are beyond `size`.
-std::string beyond(uint64_t at, uint64_t bytes, uint64_t size, std::string_view what) {
-  if (at >= size)
-    return fmt::format("{} bytes behind the end of {}", at - size, what);
-  return fmt::format("of which {} are behind the end of {}", at + bytes - size, what);
-}
-
-std::string messageOf(const BadAccess &access, std::string_view rule, const std::optional<Neighbour> &neighbour,
-                      const Launch &launch) {
-  const std::string action = actionOf(access);
-  const uint64_t at = access.first();
-  if (access.problem == Problem::OutsideLds)
-    return fmt::format("{} at LDS offset {:#x}, {}", action, at,
-                       beyond(at, access.bytes, launch.groupSegmentSize,
-                              fmt::format("the workgroup's {} bytes", launch.groupSegmentSize)));
-  if (access.problem == Problem::OutsideScratch)
-    return fmt::format("{} at private offset {:#x}, {}", action, at,
-                       beyond(at, access.bytes, launch.privateSegmentSize,
-                              fmt::format("the work-item's {} bytes of scratch", launch.privateSegmentSize)));
-  if (access.problem == Problem::Misaligned)
-    return access.scalar ? fmt::format("{} at {:#x}: the hardware ignores the two low bits of the base", action, at)
-                         : fmt::format("{} at {}{:#x}, which is not a multiple of {}", action,
-                                       access.lds ? "LDS offset " : "", at, access.bytes);
-  if (rule == check::rule::kNullPointer)
-    return fmt::format("{} at {}", action, at ? fmt::format("a null pointer plus {}", at) : "a null pointer");
-  if (!neighbour || !isNear(*neighbour))
-    return fmt::format("{} at {:#x}, which is in no allocation and near none", action, at);
-  const Allocation &allocation = neighbour->allocation;
-  if (rule == check::rule::kKernelArguments) {
-    const uint64_t size = descriptorAt(launch.kernelObject).kernargSize;
-    const std::string whose = fmt::format("the kernel's {} bytes of arguments", size);
-    if (at < launch.kernarg)
-      return fmt::format("{}, {} bytes before {}", action, launch.kernarg - at, whose);
-    return fmt::format("{}, {}", action, beyond(at - launch.kernarg, access.bytes, size, whose));
-  }
-  const std::string whose = fmt::format("{} bytes of {}", allocation.size, nameOf(allocation.kind));
-  const bool freed = neighbour->freed;
-  switch (neighbour->where) {
-  case Neighbour::Where::Before:
-    return fmt::format("{}, {} bytes before {}{}", action, neighbour->distance, whose, freed ? " that were freed" : "");
-  case Neighbour::Where::Behind:
-    return fmt::format("{}, {}{}", action, beyond(at - allocation.begin, access.bytes, allocation.size, whose),
-                       freed ? " that were freed" : "");
-  case Neighbour::Where::Inside:
-    break;
-  }
-  return fmt::format("{}, {} bytes into {} that {}", action, neighbour->distance, whose,
-                     freed ? "were freed" : "this GPU may not access");
-}
-
+using check::kLinesBefore, check::kLinesBehind;
 /// The instruction and those around it. `begin` is where the function starts.
 std::vector<check::CodeLine> linesAround(isa::Disassembler &disassembler, std::span<const uint8_t> code, uint64_t begin,
                                          uint64_t offset) {
@@ -155,28 +46,14 @@ std::vector<check::CodeLine> linesAround(isa::Disassembler &disassembler, std::s
 
 } // namespace
 
-check::Memory Explainer::memoryOf(const Neighbour &neighbour, bool exact) {
-  const Allocation &allocation = neighbour.allocation;
-  check::Memory memory;
-  memory.begin = allocation.begin;
-  memory.size = allocation.size;
-  memory.what = nameOf(allocation.kind);
-  memory.exact = exact;
-  memory.number = allocation.number;
-  memory.freed = neighbour.freed;
-  memory.allocatedAt = describeHostStack(allocation.allocatedAt);
-  memory.freedAt = describeHostStack(allocation.freedAt);
-  return memory;
-}
-
 std::optional<Neighbour> Explainer::nearest(const BadAccess &access, const Allocations *exact) const {
-  if (access.problem != Problem::NotAccessible || access.first() < kNullPages)
+  if (!memcheck::meansAllocation(access))
     return std::nullopt;
   return exact ? exact->nearest(access.first(), access.bytes) : memory_.nearest(access.first());
 }
 
 std::string_view Explainer::ruleOf(const Wave &, const BadAccess &access, const Allocations *exact) const {
-  return classify(access, nearest(access, exact));
+  return memcheck::ruleOf(access, nearest(access, exact));
 }
 
 void Explainer::addCode(check::CodePlace &finding, const CodeAt &at) const {
@@ -229,17 +106,13 @@ Finding Explainer::describe(const Wave &wave, uint64_t pc, uint64_t bytes) const
 Finding Explainer::explain(const Wave &wave, const Inst *inst, const BadAccess &access,
                            const Allocations *exact) const {
   const Launch &launch = wave.group->dispatch().launch();
-  const std::optional<Neighbour> neighbour = nearest(access, exact);
   Finding finding = describe(wave, inst);
-  finding.rule = classify(access, neighbour);
-  finding.message = messageOf(access, finding.rule, neighbour, launch);
-  for (uint64_t m = access.lanes; m; m &= m - 1) {
-    const auto lane = static_cast<uint32_t>(__builtin_ctzll(m));
-    finding.lanes.push_back({lane, access.addresses[lane]});
-  }
-  finding.address = access.first();
-  if (neighbour && isNear(*neighbour))
-    finding.memory = memoryOf(*neighbour, exact != nullptr);
+  memcheck::describe(finding, access, nearest(access, exact),
+                     {.kernarg = launch.kernarg,
+                      .kernargSize = descriptorAt(launch.kernelObject).kernargSize,
+                      .groupSegmentSize = launch.groupSegmentSize,
+                      .privateSegmentSize = launch.privateSegmentSize},
+                     exact != nullptr);
   return finding;
 }
 
@@ -313,9 +186,9 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const UndefinedUs
   case Origin::Kind::Memory: {
     const auto neighbour = exact.nearest(origin.address, 1);
     if (neighbour && neighbour->where == Neighbour::Where::Inside) {
-      finding.memory = memoryOf(*neighbour, true);
+      finding.memory = memcheck::memoryOf(*neighbour, true);
       where = fmt::format("byte {} of {} bytes of {}", origin.address - neighbour->allocation.begin,
-                          neighbour->allocation.size, nameOf(neighbour->allocation.kind));
+                          neighbour->allocation.size, memcheck::nameOf(neighbour->allocation.kind));
     } else {
       where = fmt::format("memory at {:#x}", origin.address);
     }
@@ -348,17 +221,6 @@ Finding Explainer::explain(const Wave &wave, const Inst *inst, const UndefinedUs
   }
   if (origin.pc)
     finding.details.push_back({"read by", placeOf(wave, origin.pc, origin.load)});
-  return finding;
-}
-
-Finding Explainer::leak(const Allocation &allocation) {
-  Finding finding;
-  finding.rule = check::rule::kLeak;
-  finding.message = fmt::format("{} bytes of {} were never freed", allocation.size, nameOf(allocation.kind));
-  finding.address = allocation.begin;
-  finding.memory = memoryOf({allocation, false, Neighbour::Where::Inside, 0}, true);
-  finding.process = static_cast<uint32_t>(getpid());
-  finding.program = program_invocation_short_name;
   return finding;
 }
 

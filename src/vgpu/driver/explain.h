@@ -38,14 +38,10 @@ public:
   check::Finding explain(const Wave &wave, const Inst *inst, const UndefinedUse &use, const Allocations &exact) const;
   static std::string_view ruleOf(const UndefinedUse &use);
 
-  /// A leak.
-  static check::Finding leak(const Allocation &allocation);
-
   /// The class of a finding, which is all that is needed to know whether it is a new one.
   std::string_view ruleOf(const Wave &wave, const BadAccess &access, const Allocations *exact) const;
 
 private:
-  static check::Memory memoryOf(const Allocations::Neighbour &neighbour, bool exact);
   std::optional<Allocations::Neighbour> nearest(const BadAccess &access, const Allocations *exact) const;
 
   /// An instruction: where it is and what executes it.

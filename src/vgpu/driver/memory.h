@@ -9,9 +9,9 @@
 // Only what is mapped to a GPU is entered in the AddressSpace, which is what guest accesses are checked against.
 #pragma once
 
+#include "memcheck/allocations.h"
 #include "vgpu/driver/kfd_abi.h"
 #include "vgpu/memory/address_space.h"
-#include "vgpu/memory/allocations.h"
 
 #include <cstdint>
 #include <deque>
@@ -24,6 +24,9 @@
 #include <vector>
 
 namespace luthier::vgpu {
+
+using memcheck::Allocation;
+using memcheck::Allocations;
 
 /// What a process may note on a buffer for all that have it (DRM_IOCTL_AMDGPU_GEM_METADATA).
 struct BufferNote {

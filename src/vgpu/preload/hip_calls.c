@@ -1,4 +1,5 @@
-/* libluthier-check.so: tells the virtual driver which memory the application itself has asked HIP for.
+/* libluthier-check.so: tells whoever checks memory, the virtual driver or the tool with hooks, which memory the
+ * application itself has asked HIP for.
  *
  * HIP allocates for its own purposes too, through the same functions of ROCr, and never frees that; and it does not
  * tell ROCr when managed memory is freed. Only HIP's own functions know. `luthier check` preloads this library, and
@@ -26,15 +27,18 @@ static void *next(const char *name) {
   return function;
 }
 
-/* Driver's functions; null where there is no driver, as nothing has used a GPU. */
+/* Neither is there as long as nothing has used a GPU; the driver may be there and check nothing. */
 static void tell(const char *name, void *memory) {
-  void *driver = dlopen("libluthier-vgpu-driver.so", RTLD_LAZY | RTLD_NOLOAD);
-  if (!driver)
-    return;
-  void (*function)(void *) = (void (*)(void *))dlsym(driver, name);
-  if (function && memory)
-    function(memory);
-  dlclose(driver);
+  static const char *const libraries[] = {"libluthier-vgpu-driver.so", "libluthier-memory-check.so"};
+  for (size_t n = 0; memory && n < sizeof(libraries) / sizeof(*libraries); ++n) {
+    void *library = dlopen(libraries[n], RTLD_LAZY | RTLD_NOLOAD);
+    if (!library)
+      continue;
+    void (*function)(void *) = (void (*)(void *))dlsym(library, name);
+    if (function)
+      function(memory);
+    dlclose(library);
+  }
 }
 
 /* hipError_t is an int, of which 0 is success. */
@@ -45,7 +49,7 @@ static void tell(const char *name, void *memory) {
       function = (int(*) parameters)next(#name);                                                                       \
     const int status = function arguments;                                                                             \
     if (status == 0 && memory)                                                                                         \
-      tell("luthierVgpuClaim", *memory);                                                                               \
+      tell("luthierCheckClaim", *memory);                                                                              \
     return status;                                                                                                     \
   }
 
@@ -66,6 +70,6 @@ EXPORT int hipFree(void *memory) {
     function = (int (*)(void *))next("hipFree");
   const int status = function(memory);
   if (status == 0)
-    tell("luthierVgpuFreed", memory);
+    tell("luthierCheckFreed", memory);
   return status;
 }

@@ -14,14 +14,18 @@
 #include <memory>
 #include <string>
 
+namespace luthier::memcheck {
+struct BadAccess;
+}
+
 namespace luthier::vgpu {
 
+using memcheck::BadAccess;
 class BarrierCheck;
 class CheckedCode;
 class CodeCache;
 class MemoryCheck;
 class RaceCheck;
-struct BadAccess;
 struct InitCheck;
 struct Poison;
 struct StrictResources;

@@ -1,10 +1,14 @@
-#include "vgpu/memory/allocations.h"
+#include "memcheck/allocations.h"
+
+#include "vgpu/memory/address_space.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 namespace {
+
+using vgpu::AddressSpace;
 
 constexpr uint64_t kPage = AddressSpace::kPageSize, kBase = 0x7f00'0000'0000;
 using Where = Allocations::Neighbour::Where;
@@ -24,8 +28,16 @@ protected:
   bool fast(uint64_t page) const { return space.allows(kBase + page * kPage, 1, 1); }
   bool live(uint64_t address, uint64_t bytes) const { return allocations.liveAround(address, bytes).has_value(); }
 
+  struct Guards : PageGuards {
+    explicit Guards(AddressSpace &pages) : space(pages) {}
+    void guard(uint64_t begin, uint64_t size) override { space.guard(begin, size); }
+    void unguard(uint64_t begin, uint64_t size) override { space.unguard(begin, size); }
+    AddressSpace &space;
+  };
+
   AddressSpace space;
-  Allocations allocations{space};
+  Guards guards{space};
+  Allocations allocations{guards};
 };
 
 TEST_F(AllocationsTest, OnlyPagesAtTheEndsAreGuarded) {
@@ -156,5 +168,33 @@ TEST_F(AllocationsTest, LiveOnesAreListedInOrder) {
   EXPECT_FALSE(left[1].claimed);
 }
 
+TEST_F(AllocationsTest, NearestIsTheApplicationsOwnRatherThanItsRuntimes) {
+  add(kBase, kPage);
+  add(kBase + 2 * kPage, kPage);
+  allocations.claim(kBase);
+  EXPECT_EQ(allocations.nearest(kBase + 2 * kPage - 8, 4)->allocation.begin, kBase);
+  EXPECT_EQ(allocations.nearest(kBase + 2 * kPage + 8, 4)->allocation.begin, kBase + 2 * kPage); // within it
+  // But only near it.
+  add(kBase + (1ull << 30), kPage);
+  EXPECT_EQ(allocations.nearest(kBase + (1ull << 30) - 8, 4)->allocation.begin, kBase + (1ull << 30));
+}
+
+TEST_F(AllocationsTest, RangesAreAllThatIsLive) {
+  add(kBase + 8 * kPage, 100);
+  add(kBase, 50, Allocation::Kind::Host);
+  add(kBase + 4 * kPage, 50);
+  allocations.free(kBase + 4 * kPage, {});
+  const auto ranges = allocations.ranges();
+  ASSERT_EQ(ranges.size(), 2u);
+  EXPECT_EQ(ranges[0].end, kBase + 50);
+  EXPECT_TRUE(ranges[0].mayBeKernarg);
+  EXPECT_EQ(ranges[1].begin, kBase + 8 * kPage);
+  // Bytes of these pages are somebody's, and not others'.
+  EXPECT_TRUE(allocations.guards(kBase + 60, 4));
+  EXPECT_TRUE(allocations.guards(kBase + 4 * kPage, 1)); // freed
+  EXPECT_TRUE(allocations.guards(kBase - 4, 8));         // the second page
+  EXPECT_FALSE(allocations.guards(kBase + 5 * kPage, 4));
+}
+
 } // namespace
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

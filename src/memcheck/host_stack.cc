@@ -1,4 +1,4 @@
-#include "vgpu/driver/host_stack.h"
+#include "memcheck/host_stack.h"
 
 #include "support/demangle.h"
 
@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
 namespace {
 
@@ -153,4 +153,4 @@ std::vector<check::HostFrame> describeHostStack(const HostStack &stack) {
   return frames;
 }
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

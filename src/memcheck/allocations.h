@@ -1,14 +1,11 @@
 // What the application has allocated, to the byte.
 //
-// The driver knows pages; the application asked for bytes. Whoever sees its requests (driver/hsa_allocations.h) enters
-// them here. The pages at both ends of an allocation, and all pages of one that was freed, are guarded
-// (memory/address_space.h), so that accesses to them come to whoever asks `liveAround`; pages in the middle cost
-// nothing.
+// Drivers know pages; the application asked for bytes. Whoever sees its requests (hsa_allocations.h) enters them here.
+// The pages at both ends of an allocation, and all pages of one that was freed, are guarded, so that a virtual GPU can
+// pass on accesses to them to whoever asks `liveAround`; pages in the middle cost nothing.
 //
 // Pages that no allocation touches are left alone: they belong to the runtime, and the page table decides.
 #pragma once
-
-#include "vgpu/memory/address_space.h"
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +14,7 @@
 #include <shared_mutex>
 #include <vector>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
 /// Return addresses in the host's code, innermost first.
 using HostStack = std::vector<uint64_t>;
@@ -43,9 +40,19 @@ struct Allocation {
   }
 };
 
+/// Pages of which single bytes must be looked at.
+class PageGuards {
+public:
+  static constexpr uint64_t kPageSize = 4096;
+  virtual ~PageGuards() = default;
+  /// All pages that [begin, begin + size) touches, until the guard is taken away.
+  virtual void guard(uint64_t begin, uint64_t size) = 0;
+  virtual void unguard(uint64_t begin, uint64_t size) = 0;
+};
+
 class Allocations {
 public:
-  explicit Allocations(AddressSpace &space) : space_(space) {}
+  explicit Allocations(PageGuards &guards) : guards_(guards) {}
 
   /// Takes the place of what was known of these addresses.
   void add(Allocation allocation);
@@ -63,9 +70,14 @@ public:
   struct Range {
     uint64_t begin = 0, end = 0;
     Allocation::Kind kind = Allocation::Kind::Device;
+    bool mayBeKernarg = false; ///< and nobody but the runtime has asked for it
   };
   /// The live allocation that has all of these bytes.
   std::optional<Range> liveAround(uint64_t address, uint64_t bytes) const;
+  /// Whether one of these pages is guarded: bytes of it that are in no live allocation are not meant to be accessed.
+  bool guards(uint64_t address, uint64_t bytes) const;
+  /// All that is live, in ascending order; registered memory may overlap.
+  std::vector<Range> ranges() const;
   /// Whether registered memory begins or ends in one of these pages: others of its bytes are not meant to be accessed.
   bool registeredNear(uint64_t address, uint64_t bytes) const;
 
@@ -74,8 +86,12 @@ public:
     bool freed = false;
     enum class Where : uint8_t { Before, Inside, Behind } where = Where::Inside; ///< the first bad byte, of it
     uint64_t distance = 0; ///< bytes between the two; within: from its beginning
+
+    /// Whether it is near enough to have been meant.
+    bool isNear() const;
   };
-  /// The allocation, live or freed, that the access was probably meant for.
+  /// The allocation, live or freed, that the access was probably meant for: of several that are near, one that the
+  /// application itself asked for.
   std::optional<Neighbour> nearest(uint64_t address, uint64_t bytes) const;
 
   /// By number.
@@ -91,7 +107,7 @@ private:
   void updateGuards(uint64_t begin, uint64_t end);
   std::vector<Range> dropOverlapping(Map &map, uint64_t begin, uint64_t end);
 
-  AddressSpace &space_;
+  PageGuards &guards_;
   mutable std::shared_mutex mutex_;
   Map live_, registered_; ///< only the second may overlap
   Map freed_;             ///< not yet forgotten
@@ -100,4 +116,4 @@ private:
   std::atomic<uint64_t> generation_{1};
 };
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

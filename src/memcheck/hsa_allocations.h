@@ -7,11 +7,11 @@
 
 #include <hsa/hsa_api_trace.h>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
-class CheckSession;
+class ApplicationMemory;
 
-/// `session` finds the one of this process, or null.
-void watchHsaAllocations(HsaApiTable *table, CheckSession *(*session)());
+/// `memory` finds the one of this process, or null.
+void watchHsaAllocations(HsaApiTable *table, ApplicationMemory *(*memory)());
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

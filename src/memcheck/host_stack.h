@@ -2,11 +2,11 @@
 #pragma once
 
 #include "check/finding.h"
-#include "vgpu/memory/allocations.h"
+#include "memcheck/allocations.h"
 
 #include <vector>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
 /// Of the caller's caller and up.
 HostStack captureHostStack();
@@ -18,4 +18,4 @@ std::vector<check::HostFrame> describeHostStack(const HostStack &stack);
 /// Whether HIP is on it.
 bool passesThroughHip(const HostStack &stack);
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

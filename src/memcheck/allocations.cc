@@ -1,15 +1,19 @@
-#include "vgpu/memory/allocations.h"
+#include "memcheck/allocations.h"
 
 #include <algorithm>
 #include <mutex>
+#include <tuple>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
 namespace {
 
-constexpr uint64_t kPage = AddressSpace::kPageSize;
+constexpr uint64_t kPage = PageGuards::kPageSize;
 /// Freed allocations that are remembered once their addresses are in use again.
 constexpr size_t kMostPast = 4096;
+
+/// An access is near an allocation if it is no further away than this, or than the allocation is large.
+constexpr uint64_t kNear = 1 << 20;
 
 uint64_t pageOf(uint64_t address) { return address / kPage * kPage; }
 
@@ -20,6 +24,10 @@ template <class Map> auto entryAt(Map &map, uint64_t address) {
     return map.end();
   const auto entry = std::prev(after);
   return address - entry->second.begin < entry->second.size ? entry : map.end();
+}
+
+Allocations::Range rangeOf(const Allocation &allocation) {
+  return {allocation.begin, allocation.end(), allocation.kind, allocation.mayBeKernarg && !allocation.claimed};
 }
 
 bool touchesPage(const Allocation &allocation, uint64_t page) {
@@ -51,7 +59,7 @@ bool Allocations::needsGuard(uint64_t page) const {
 void Allocations::updateGuards(uint64_t begin, uint64_t end) {
   const uint64_t first = pageOf(begin), last = pageOf(end - 1);
   for (const uint64_t page : {first, last})
-    needsGuard(page) ? space_.guard(page, kPage) : space_.unguard(page, kPage);
+    needsGuard(page) ? guards_.guard(page, kPage) : guards_.unguard(page, kPage);
 }
 
 /// Returns the ranges that are gone, whose guards must be looked at once more.
@@ -61,8 +69,8 @@ std::vector<Allocations::Range> Allocations::dropOverlapping(Map &map, uint64_t 
   if (at != map.begin() && std::prev(at)->second.end() > begin)
     --at;
   while (at != map.end() && at->first < end) {
-    gone.push_back({at->second.begin, at->second.end(), at->second.kind});
-    space_.unguard(at->second.begin, at->second.size);
+    gone.push_back(rangeOf(at->second));
+    guards_.unguard(at->second.begin, at->second.size);
     at = map.erase(at);
   }
   return gone;
@@ -82,7 +90,7 @@ void Allocations::add(Allocation allocation) {
     for (const Range &range : dropOverlapping(live_, begin, end))
       gone.push_back(range);
     live_.emplace(begin, std::move(allocation));
-    space_.unguard(begin, end - begin);
+    guards_.unguard(begin, end - begin);
   }
   updateGuards(begin, end);
   for (const Range &range : gone)
@@ -107,7 +115,7 @@ bool Allocations::free(uint64_t begin, HostStack freedAt) {
     past_.insert_or_assign(begin, std::move(gone));
     updateGuards(begin, end);
   } else {
-    space_.guard(begin, gone.size);
+    guards_.guard(begin, gone.size);
     freed_.emplace(begin, std::move(gone));
   }
   return true;
@@ -120,7 +128,7 @@ void Allocations::forget(uint64_t begin) {
     return;
   Allocation gone = std::move(found->second);
   freed_.erase(found);
-  space_.unguard(begin, gone.size);
+  guards_.unguard(begin, gone.size);
   updateGuards(begin, gone.end());
   if (past_.size() >= kMostPast)
     past_.erase(std::ranges::min_element(past_, {}, [](const auto &entry) { return entry.second.number; }));
@@ -152,14 +160,35 @@ void Allocations::useForArguments(uint64_t address) {
 std::optional<Allocations::Range> Allocations::liveAround(uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
   if (const auto at = entryAt(live_, address); at != live_.end() && at->second.covers(address, bytes))
-    return Range{at->second.begin, at->second.end(), at->second.kind};
+    return rangeOf(at->second);
   for (const auto &[begin, allocation] : registered_) {
     if (begin > address)
       break;
     if (allocation.covers(address, bytes))
-      return Range{begin, allocation.end(), allocation.kind};
+      return rangeOf(allocation);
   }
   return std::nullopt;
+}
+
+bool Allocations::guards(uint64_t address, uint64_t bytes) const {
+  std::shared_lock lock(mutex_);
+  for (uint64_t page = pageOf(address); page < address + bytes; page += kPage)
+    if (needsGuard(page))
+      return true;
+  return false;
+}
+
+std::vector<Allocations::Range> Allocations::ranges() const {
+  std::vector<Range> all;
+  {
+    std::shared_lock lock(mutex_);
+    all.reserve(live_.size() + registered_.size());
+    for (const Map *map : {&live_, &registered_})
+      for (const auto &[begin, allocation] : *map)
+        all.push_back(rangeOf(allocation));
+  }
+  std::ranges::sort(all, {}, &Range::begin);
+  return all;
 }
 
 bool Allocations::registeredNear(uint64_t address, uint64_t bytes) const {
@@ -170,6 +199,8 @@ bool Allocations::registeredNear(uint64_t address, uint64_t bytes) const {
         return true;
   return false;
 }
+
+bool Allocations::Neighbour::isNear() const { return distance <= std::max(kNear, allocation.size); }
 
 std::optional<Allocations::Neighbour> Allocations::nearest(uint64_t address, uint64_t bytes) const {
   std::shared_lock lock(mutex_);
@@ -193,7 +224,8 @@ std::optional<Allocations::Neighbour> Allocations::nearest(uint64_t address, uin
       here.distance = allocation.begin - address;
     }
     const auto rank = [](const Neighbour &n) {
-      return std::pair(n.where == Where::Inside && !n.freed ? 0 : n.distance, n.freed);
+      const bool inside = n.where == Where::Inside && !n.freed;
+      return std::tuple(!inside && !(n.allocation.claimed && n.isNear()), inside ? 0 : n.distance, n.freed);
     };
     if (!best || rank(here) < rank(*best))
       best = std::move(here);
@@ -225,4 +257,4 @@ std::vector<Allocation> Allocations::live() const {
   return all;
 }
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck

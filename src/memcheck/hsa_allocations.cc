@@ -1,14 +1,14 @@
-#include "vgpu/driver/hsa_allocations.h"
+#include "memcheck/hsa_allocations.h"
 
-#include "vgpu/driver/check_session.h"
+#include "memcheck/application_memory.h"
 
 #include <cstddef>
 
-namespace luthier::vgpu {
+namespace luthier::memcheck {
 
 namespace {
 
-CheckSession *(*sessionOf)() = nullptr;
+ApplicationMemory *(*memoryOf)() = nullptr;
 
 // ROCr's functions. They stay what they were at the first load: ROCr's table is the same each time.
 decltype(::hsa_memory_allocate) *memoryAllocate = nullptr;
@@ -24,47 +24,47 @@ decltype(::hsa_memory_copy) *copyMemory = nullptr;
 uint64_t addressOf(const void *pointer) { return reinterpret_cast<uint64_t>(pointer); }
 
 /// Gives freed memory back to ROCr, as far as the quarantine is full.
-void release(CheckSession &session, bool all) {
-  for (const uint64_t begin : session.release(all))
+void release(ApplicationMemory &memory, bool all) {
+  for (const uint64_t begin : memory.release(all))
     poolFree(reinterpret_cast<void *>(begin));
 }
 
 /// Calls `allocate`, a second time if freed memory that was kept may have been missing.
-template <class Allocate> hsa_status_t allocateWith(CheckSession *session, Allocate allocate) {
+template <class Allocate> hsa_status_t allocateWith(ApplicationMemory *memory, Allocate allocate) {
   const hsa_status_t status = allocate();
-  if (status != HSA_STATUS_ERROR_OUT_OF_RESOURCES || !session)
+  if (status != HSA_STATUS_ERROR_OUT_OF_RESOURCES || !memory)
     return status;
-  release(*session, true);
+  release(*memory, true);
   return allocate();
 }
 
 hsa_status_t watchedPoolAllocate(hsa_amd_memory_pool_t pool, size_t size, uint32_t flags, void **pointer) {
-  CheckSession *session = sessionOf();
-  const hsa_status_t status = allocateWith(session, [&] { return poolAllocate(pool, size, flags, pointer); });
-  if (status == HSA_STATUS_SUCCESS && session)
-    session->allocated(addressOf(*pointer), size);
+  ApplicationMemory *memory = memoryOf();
+  const hsa_status_t status = allocateWith(memory, [&] { return poolAllocate(pool, size, flags, pointer); });
+  if (status == HSA_STATUS_SUCCESS && memory)
+    memory->allocated(addressOf(*pointer), size);
   return status;
 }
 
 hsa_status_t watchedMemoryAllocate(hsa_region_t region, size_t size, void **pointer) {
-  CheckSession *session = sessionOf();
-  const hsa_status_t status = allocateWith(session, [&] { return memoryAllocate(region, size, pointer); });
-  if (status == HSA_STATUS_SUCCESS && session)
-    session->allocated(addressOf(*pointer), size);
+  ApplicationMemory *memory = memoryOf();
+  const hsa_status_t status = allocateWith(memory, [&] { return memoryAllocate(region, size, pointer); });
+  if (status == HSA_STATUS_SUCCESS && memory)
+    memory->allocated(addressOf(*pointer), size);
   return status;
 }
 
 template <auto &Next> hsa_status_t watchedFree(void *pointer) {
-  CheckSession *session = sessionOf();
-  if (!session)
+  ApplicationMemory *memory = memoryOf();
+  if (!memory)
     return Next(pointer);
-  switch (session->freed(addressOf(pointer))) {
-  case CheckSession::Freed::Kept:
-    release(*session, false);
+  switch (memory->freed(addressOf(pointer))) {
+  case ApplicationMemory::Freed::Kept:
+    release(*memory, false);
     return HSA_STATUS_SUCCESS;
-  case CheckSession::Freed::Again:
+  case ApplicationMemory::Freed::Again:
     return HSA_STATUS_ERROR_INVALID_ALLOCATION;
-  case CheckSession::Freed::Unknown:
+  case ApplicationMemory::Freed::Unknown:
     break;
   }
   return Next(pointer);
@@ -72,38 +72,38 @@ template <auto &Next> hsa_status_t watchedFree(void *pointer) {
 
 hsa_status_t watchedLock(void *host, size_t size, hsa_agent_t *agents, int count, void **pointer) {
   const hsa_status_t status = lockMemory(host, size, agents, count, pointer);
-  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
-    session->registered(addressOf(host), addressOf(*pointer), size);
+  if (ApplicationMemory *memory = memoryOf(); memory && status == HSA_STATUS_SUCCESS)
+    memory->registered(addressOf(host), addressOf(*pointer), size);
   return status;
 }
 
 hsa_status_t watchedLockToPool(void *host, size_t size, hsa_agent_t *agents, int count, hsa_amd_memory_pool_t pool,
                                uint32_t flags, void **pointer) {
   const hsa_status_t status = lockToPool(host, size, agents, count, pool, flags, pointer);
-  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
-    session->registered(addressOf(host), addressOf(*pointer), size);
+  if (ApplicationMemory *memory = memoryOf(); memory && status == HSA_STATUS_SUCCESS)
+    memory->registered(addressOf(host), addressOf(*pointer), size);
   return status;
 }
 
 hsa_status_t watchedUnlock(void *host) {
   const hsa_status_t status = unlockMemory(host);
-  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
-    session->unregistered(addressOf(host));
+  if (ApplicationMemory *memory = memoryOf(); memory && status == HSA_STATUS_SUCCESS)
+    memory->unregistered(addressOf(host));
   return status;
 }
 
 hsa_status_t watchedSetAttributes(void *begin, size_t size, hsa_amd_svm_attribute_pair_t *attributes, size_t count) {
   const hsa_status_t status = setAttributes(begin, size, attributes, count);
-  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
-    session->managed(addressOf(begin), size);
+  if (ApplicationMemory *memory = memoryOf(); memory && status == HSA_STATUS_SUCCESS)
+    memory->managed(addressOf(begin), size);
   return status;
 }
 
 /// ROCr copies small pieces itself where the host can reach both sides.
 hsa_status_t watchedCopy(void *to, const void *from, size_t size) {
   const hsa_status_t status = copyMemory(to, from, size);
-  if (CheckSession *session = sessionOf(); session && status == HSA_STATUS_SUCCESS)
-    session->copied(addressOf(to), addressOf(from), size);
+  if (ApplicationMemory *memory = memoryOf(); memory && memory->onCopied && status == HSA_STATUS_SUCCESS)
+    memory->onCopied(addressOf(to), addressOf(from), size);
   return status;
 }
 
@@ -121,8 +121,8 @@ void replace(Table *table, Function *Table::*entry, Function *&next, Function *o
 
 } // namespace
 
-void watchHsaAllocations(HsaApiTable *table, CheckSession *(*session)()) {
-  sessionOf = session;
+void watchHsaAllocations(HsaApiTable *table, ApplicationMemory *(*memory)()) {
+  memoryOf = memory;
   CoreApiTable *core = table->core_;
   AmdExtTable *amd = table->amd_ext_;
   if (!core || !amd)
@@ -136,8 +136,8 @@ void watchHsaAllocations(HsaApiTable *table, CheckSession *(*session)()) {
   replace(amd, &AmdExtTable::hsa_amd_memory_lock_to_pool_fn, lockToPool, &watchedLockToPool);
   replace(amd, &AmdExtTable::hsa_amd_memory_unlock_fn, unlockMemory, &watchedUnlock);
   replace(amd, &AmdExtTable::hsa_amd_svm_attributes_set_fn, setAttributes, &watchedSetAttributes);
-  if (CheckSession *current = session())
+  if (ApplicationMemory *current = memory())
     current->tableSeen();
 }
 
-} // namespace luthier::vgpu
+} // namespace luthier::memcheck
