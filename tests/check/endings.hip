@@ -10,6 +10,24 @@ namespace {
 
 __global__ void store(int *to) { to[threadIdx.x] = 1; }
 
+/// Needs all registers that 1024 work-items leave each other, so that hooks do not fit.
+__global__ __launch_bounds__(1024) void full(int *to, int rounds) {
+  constexpr int kValues = 128;
+  int values[kValues];
+#pragma unroll
+  for (int i = 0; i < kValues; ++i)
+    values[i] = to[threadIdx.x ^ i];
+  for (int round = 0; round < rounds; ++round)
+#pragma unroll
+    for (int i = 0; i < kValues; ++i)
+      values[i] = values[i] * values[(i + 1) % kValues] + values[(i + 37) % kValues];
+  int sum = 0;
+#pragma unroll
+  for (int i = 0; i < kValues; ++i)
+    sum += values[i] * i;
+  to[threadIdx.x] = sum;
+}
+
 /// One allocation of each kind, to be freed or not.
 void allocate(bool freed) {
   void *device = nullptr, *host = nullptr, *managed = nullptr;
@@ -53,6 +71,14 @@ int main(int argc, char **argv) {
   }
   if (is("nothing"))
     return sample::pass();
+  if (is("full")) {
+    int *memory = nullptr;
+    HIP_CHECK(hipMalloc(reinterpret_cast<void **>(&memory), 1024 * sizeof(int)));
+    HIP_CHECK(hipMemset(memory, 0, 1024 * sizeof(int)));
+    full<<<1, 1024>>>(memory, 2);
+    HIP_CHECK(hipDeviceSynchronize());
+    return sample::pass();
+  }
   access(is("clean") || is("status") ? 64 : 65);
   if (is("abort"))
     abort();
