@@ -23,12 +23,16 @@ function(luthier_rocm_output)
   set_property(GLOBAL APPEND_STRING PROPERTY LUTHIER_ROCM_OUTPUTS "${line}\n")
 endfunction()
 
-# luthier_rocm_tests([REGEX]): the tests that this folder has added, or those whose names match, get the label rocm: they run programs on ROCr or HIP, so that they may end otherwise on
-# another release. GoogleTest programs say it by luthier_test's ROCM.
+# luthier_rocm_tests([REGEX] [EXCEPT REGEX]): the tests that this folder has added, or those whose names match, get the label rocm: they run programs on ROCr or HIP, so that they may end otherwise on
+# another release. GoogleTest programs say it by luthier_test's ROCM. EXCEPT: those that expect what this release's compiler or libraries make.
 function(luthier_rocm_tests)
+  cmake_parse_arguments(ARG "" "EXCEPT" "" ${ARGN})
   get_property(tests DIRECTORY PROPERTY TESTS)
-  if(ARGC)
-    list(FILTER tests INCLUDE REGEX ${ARGV0})
+  if(ARG_UNPARSED_ARGUMENTS)
+    list(FILTER tests INCLUDE REGEX ${ARG_UNPARSED_ARGUMENTS})
+  endif()
+  if(ARG_EXCEPT)
+    list(FILTER tests EXCLUDE REGEX ${ARG_EXCEPT})
   endif()
   foreach(test IN LISTS tests)
     set_property(TEST ${test} APPEND PROPERTY LABELS rocm)

@@ -22,6 +22,7 @@ void run(int *values, int count) {
   for (int n = 0; n < count; ++n)
     values[n] = n;
   addOne<<<(count + 255) / 256, 256>>>(values, count);
+  HIP_CHECK(hipGetLastError());
   HIP_CHECK(hipDeviceSynchronize());
   for (int n = 0; n < count; ++n)
     if (values[n] != n + 1)

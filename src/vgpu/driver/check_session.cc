@@ -7,22 +7,8 @@
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
-#include <limits>
 
 namespace luthier::vgpu {
-
-namespace {
-
-constexpr size_t kLeftOut = std::numeric_limits<size_t>::max(); ///< a place that is not reported
-
-/// The protocol by which device code calls the host: packets go from wave to wave by way of the host, whose part in
-/// their order nobody sees here.
-bool isHostcall(const check::Finding &finding) {
-  constexpr std::string_view kFunction = "__ockl_hostcall";
-  return finding.other && finding.function.starts_with(kFunction) && finding.other->function.starts_with(kFunction);
-}
-
-} // namespace
 
 std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space, LoadedCode &code,
                                                             MemoryManager &memory) {
@@ -46,8 +32,8 @@ std::unique_ptr<CheckSession> CheckSession::fromEnvironment(AddressSpace &space,
 
 CheckSession::CheckSession(AddressSpace &space, LoadedCode &code, MemoryManager &memory, check::Checks checks,
                            std::unique_ptr<check::RecordWriter> records, bool leaks)
-    : explainer_(code, memory), guards_(space), application_(guards_), checks_(checks), records_(std::move(records)),
-      leaks_(leaks) {
+    : code_(code), explainer_(code, memory), guards_(space), application_(guards_), checks_(checks),
+      records_(std::move(records)), leaks_(leaks) {
   // ROCr makes host memory of pages of its own, which the driver takes for the application's.
   application_.isDevice = [&memory](uint64_t begin) {
     const auto buffer = memory.nearest(begin);
@@ -111,12 +97,24 @@ void CheckSession::watch(Device &device) {
 
 void CheckSession::launched(const Launch &launch) {
   application_.allocations().useForArguments(launch.kernarg);
+  const auto buffer = raceCheck_ ? code_.hostcallBuffer(launch.kernelObject, launch.kernarg) : std::nullopt;
+  const auto hostcall = buffer ? application_.allocations().liveAround(*buffer, 1) : std::nullopt;
   std::lock_guard lock(mutex_);
+  if (hostcall)
+    hostcallBuffers_[hostcall->begin] = hostcall->end;
   const bool isNew = kernels_.insert(launch.kernelObject).second;
   records_->countLaunch(isNew);
   if (isNew && kernels_.size() == 1 && !application_.sizesKnown())
     records_->notChecked("sizes of allocations in bytes: ROCr did not hand over its table of functions "
                          "(HSA_TOOLS_LIB), so accesses are checked by pages");
+}
+
+bool CheckSession::sharedWithHost(uint64_t address) {
+  if (isMailbox && isMailbox(address))
+    return true;
+  std::lock_guard lock(mutex_);
+  const auto behind = hostcallBuffers_.upper_bound(address);
+  return behind != hostcallBuffers_.begin() && address < std::prev(behind)->second;
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &access) {
@@ -126,7 +124,7 @@ void CheckSession::found(const Wave &wave, const Inst *inst, const BadAccess &ac
 }
 
 void CheckSession::found(const Wave &wave, const Inst *inst, const Race &race) {
-  if (!race.lds && isMailbox && isMailbox(race.first()))
+  if (!race.lds && sharedWithHost(race.first()))
     return;
   const uint64_t mine = wave.pc(inst), other = race.past.inst ? race.past.inst->pc : 0;
   const auto [low, high] = std::minmax(mine, other); // which of the two came first is by chance
@@ -154,12 +152,10 @@ template <class Make> void CheckSession::record(const Place &place, Make make) {
   // Held while the finding is made: other waves at the same place wait for its number.
   std::lock_guard lock(mutex_);
   if (const auto at = known_.find(place); at != known_.end()) {
-    if (at->second != kLeftOut)
-      records_->again(at->second);
+    records_->again(at->second);
     return;
   }
-  const check::Finding finding = make();
-  known_.emplace(place, isHostcall(finding) ? kLeftOut : records_->add(finding));
+  known_.emplace(place, records_->add(make()));
 }
 
 void CheckSession::finish() {

@@ -60,6 +60,11 @@ private:
     AddressSpace &space;
   };
 
+  /// Memory that waves share by way of the host, whose part in the order of accesses nobody sees here: the mailboxes of
+  /// interrupts, and the buffers of calls of the host.
+  bool sharedWithHost(uint64_t address);
+
+  LoadedCode &code_;
   const Explainer explainer_;
   Guards guards_;
   memcheck::ApplicationMemory application_;
@@ -77,7 +82,8 @@ private:
   std::mutex mutex_;
   std::map<Place, size_t> known_;
   std::set<std::string> notChecked_;
-  std::set<uint64_t> kernels_; ///< that have been launched
+  std::set<uint64_t> kernels_;                   ///< that have been launched
+  std::map<uint64_t, uint64_t> hostcallBuffers_; ///< begin and end
 };
 
 } // namespace luthier::vgpu

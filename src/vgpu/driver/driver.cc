@@ -158,7 +158,7 @@ Driver::Driver(const Topology &machine)
   memory.onGiven = [this](uint64_t begin, uint64_t size) { sharedMemory.disown(begin, size); };
   memory.onFree = [this](uint64_t handle) {
     if (uint64_t expected = handle; mailboxHandle.compare_exchange_strong(expected, 0))
-      events->setMailboxes(nullptr);
+      events->setMailboxes(nullptr, 0);
   };
   queues = std::make_unique<QueueTable>(std::move(devices), std::move(doorbells), *this);
 }

@@ -43,23 +43,26 @@ struct EventTable::Event {
   std::vector<Waiter *> waiters;
 };
 
-EventTable::EventTable(uint64_t *ownMailboxes) : ownMailboxes_(ownMailboxes), mailboxes_(ownMailboxes) {}
+EventTable::EventTable(uint64_t *ownMailboxes)
+    : ownMailboxes_(ownMailboxes), mailboxes_(ownMailboxes), mailboxAddress_(reinterpret_cast<uint64_t>(ownMailboxes)) {
+}
 EventTable::~EventTable() = default;
 
 bool EventTable::isSignal(uint32_t type) {
   return type == static_cast<uint32_t>(kfd::EventType::Signal) || type == static_cast<uint32_t>(kfd::EventType::Debug);
 }
 
-void EventTable::setMailboxes(uint64_t *mailboxes) {
+void EventTable::setMailboxes(uint64_t *mailboxes, uint64_t address) {
   std::lock_guard lock(mutex_);
   mailboxes_ = mailboxes ? mailboxes : ownMailboxes_;
+  mailboxAddress_ = mailboxes ? address : reinterpret_cast<uint64_t>(ownMailboxes_);
   for (uint32_t id = 0; id < nextId_; ++id)
     emptyMailbox(id);
 }
 
 bool EventTable::isMailbox(uint64_t address) {
   std::lock_guard lock(mutex_);
-  return address - reinterpret_cast<uint64_t>(mailboxes_) < kMailboxBytes;
+  return address - mailboxAddress_ < kMailboxBytes;
 }
 
 EventTable::Event *EventTable::find(uint32_t id) {

@@ -33,8 +33,8 @@ public:
   EventTable(const EventTable &) = delete;
   EventTable &operator=(const EventTable &) = delete;
 
-  /// Where mailboxes are from now on; null for our own again.
-  void setMailboxes(uint64_t *mailboxes);
+  /// Where mailboxes are from now on, and by which address GPUs have them; null for our own again.
+  void setMailboxes(uint64_t *mailboxes, uint64_t address);
   bool isMailbox(uint64_t address);
 
   static bool isSignal(uint32_t type);
@@ -73,6 +73,7 @@ private:
 
   uint64_t *const ownMailboxes_;
   uint64_t *mailboxes_;
+  uint64_t mailboxAddress_; ///< the GPUs'
   std::mutex mutex_;
   std::unordered_map<uint32_t, std::unique_ptr<Event>> events_;
   std::set<uint32_t> freeIds_; ///< used before, below nextId_

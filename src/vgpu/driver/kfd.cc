@@ -104,7 +104,7 @@ int createEvent(Driver &driver, kfd::CreateEvent &request) {
       return errno;
     madvise(mailboxes, page->size, MADV_DONTFORK);
     driver.mailboxHandle = request.pageOffset;
-    driver.events->setMailboxes(static_cast<uint64_t *>(mailboxes));
+    driver.events->setMailboxes(static_cast<uint64_t *>(mailboxes), driver.memory.addressOf(request.pageOffset));
   }
   uint32_t id;
   if (int error = driver.events->create(request.type, request.autoReset != 0, id))

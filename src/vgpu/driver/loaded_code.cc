@@ -73,6 +73,23 @@ std::vector<std::pair<uint64_t, std::string>> kernelSymbols(std::span<const std:
 
 namespace {
 
+/// Where among its arguments a kernel of `loaded` finds the hostcall buffer, if it has one.
+std::optional<uint32_t> hostcallArgument(const std::optional<LoadedObject> &loaded, uint64_t kernelObject) {
+  if (!loaded)
+    return {};
+  const auto object = object::CodeObject::parse(loaded->elf, "loaded code object");
+  const auto metadata = object ? object->metadata() : Result<object::Metadata>(makeError("no code object"));
+  if (!metadata)
+    return {};
+  for (const object::Symbol &kernel : object->kernels())
+    for (const object::KernelMetadata &described : metadata->kernels)
+      if (loaded->bias + kernel.descriptor == kernelObject && described.symbol == std::string(kernel.name) + ".kd")
+        for (const object::KernelArgument &argument : described.arguments)
+          if (argument.valueKind.kind == object::ValueKind::HiddenHostcallBuffer)
+            return argument.offset;
+  return {};
+}
+
 /// Whether the file has a segment with that virtual address.
 bool covers(std::span<const std::byte> elf, uint64_t address) {
   const auto object = object::CodeObject::parse(elf, "loaded code object");
@@ -88,12 +105,14 @@ void LoadedCode::setList(const r_debug *list) {
   list_ = list;
   known_.clear();
   xnack_.clear();
+  hostcallArguments_.clear();
 }
 
 void LoadedCode::forget() {
   std::lock_guard lock(mutex_);
   known_.clear();
   xnack_.clear();
+  hostcallArguments_.clear();
 }
 
 std::string LoadedCode::kernelName(uint64_t kernelObject) {
@@ -129,6 +148,21 @@ bool LoadedCode::madeForXnack(uint64_t kernelObject) {
   std::lock_guard lock(mutex_);
   xnack_.emplace(kernelObject, made);
   return made;
+}
+
+std::optional<uint64_t> LoadedCode::hostcallBuffer(uint64_t kernelObject, uint64_t kernarg) {
+  std::unique_lock lock(mutex_);
+  auto known = hostcallArguments_.find(kernelObject);
+  if (known == hostcallArguments_.end()) {
+    lock.unlock();
+    const std::optional<uint32_t> offset = hostcallArgument(objectAt(kernelObject), kernelObject);
+    lock.lock();
+    known = hostcallArguments_.emplace(kernelObject, offset).first;
+  }
+  uint64_t buffer = 0;
+  if (!known->second || !readMemory(reinterpret_cast<const void *>(kernarg + *known->second), buffer) || !buffer)
+    return {};
+  return buffer;
 }
 
 void LoadedCode::walk(uint64_t address,

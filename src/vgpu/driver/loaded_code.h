@@ -44,6 +44,10 @@ public:
   /// is in no code object: ROCr's own kernels.
   bool madeForXnack(uint64_t kernelObject);
 
+  /// The buffer through which a launch of that kernel calls the host (device-side printf), if it can: one of the hidden
+  /// arguments at `kernarg`.
+  std::optional<uint64_t> hostcallBuffer(uint64_t kernelObject, uint64_t kernarg);
+
   /// Code was unloaded: addresses may come back with other names.
   void forget();
 
@@ -56,6 +60,7 @@ private:
   const r_debug *list_ = nullptr;
   std::unordered_map<uint64_t, std::string> known_;
   std::unordered_map<uint64_t, bool> xnack_;
+  std::unordered_map<uint64_t, std::optional<uint32_t>> hostcallArguments_; ///< offsets
 };
 
 } // namespace luthier::vgpu

@@ -349,6 +349,12 @@ std::shared_ptr<Buffer> MemoryManager::buffer(uint64_t handle) {
   return found == objects_.end() ? nullptr : found->second.buffer;
 }
 
+uint64_t MemoryManager::addressOf(uint64_t handle) {
+  std::lock_guard lock(mutex_);
+  auto found = objects_.find(handle);
+  return found == objects_.end() ? 0 : found->second.address;
+}
+
 int MemoryManager::findObject(uint64_t handle, std::span<const uint32_t> gpus, Object *&object) {
   if (std::ranges::any_of(gpus, [&](uint32_t gpu) { return gpu >= gpuBytes_.size(); }))
     return EINVAL;

@@ -119,6 +119,8 @@ public:
 
   /// Null when there is none.
   std::shared_ptr<Buffer> buffer(uint64_t handle);
+  /// By which GPUs have it under that handle; 0 when there is none.
+  uint64_t addressOf(uint64_t handle);
   /// The buffer, live or freed, that is nearest to an address of a GPU. For messages.
   std::optional<Allocations::Neighbour> nearest(uint64_t address);
   /// For the driver's own use: the buffer's bytes, mapped for as long as the process lives. Null, and errno.

@@ -224,13 +224,18 @@ TEST_F(Events, unknownEventsAndTypes) {
 TEST_F(Events, mailboxesMove) {
   const uint32_t event = make();
   std::vector<uint64_t> others(EventTable::kMaxSignalEvents);
-  table.setMailboxes(others.data());
+  EXPECT_TRUE(table.isMailbox(reinterpret_cast<uint64_t>(&mailboxes[event])));
+  constexpr uint64_t kAddress = 0x7000'0000; // by which a GPU has them
+  table.setMailboxes(others.data(), kAddress);
+  EXPECT_TRUE(table.isMailbox(kAddress));
+  EXPECT_FALSE(table.isMailbox(kAddress + EventTable::kMailboxBytes));
+  EXPECT_FALSE(table.isMailbox(reinterpret_cast<uint64_t>(&mailboxes[event])));
   EXPECT_EQ(others[event], ~0ull);
   others[event] = event;
   table.interrupt(event);
   EXPECT_EQ(others[event], ~0ull);
   EXPECT_EQ(wait(event, 0), WaitResult::Complete);
-  table.setMailboxes(nullptr);
+  table.setMailboxes(nullptr, 0);
   mailboxes[event] = event;
   table.interrupt(event);
   EXPECT_EQ(mailboxes[event], ~0ull);
