@@ -154,8 +154,10 @@ public:
         const std::optional<MemoryAccess> access = instr.memory();
         if (!access || !(access->load || access->store || access->atomic))
           continue;
-        if (!std::exchange(any, true))
+        if (!std::exchange(any, true)) {
           at.entry(kernel).call(hooks::start);
+          withHooks_.insert(kernel.id());
+        }
         Place place = describe(kernel, function, instr, *access);
         place.code.code = linesAround(function, texts, n);
         place.argumentBytes = argumentBytes;
@@ -184,6 +186,8 @@ public:
   void finished(const Launch &launch) override {
     const std::lock_guard lock(mutex_);
     launches_.erase(launch.number());
+    if (records_ && !launch.instrumented() && withHooks_.contains(launch.kernel().id()))
+      records_->uncountLaunch();
   }
 
   void exit() override {
@@ -478,7 +482,7 @@ private:
   ApplicationMemory *application_ = nullptr;
   Shared *shared_ = nullptr;
   bool failed_ = false, fullSaid_ = false, allAccessible_ = false;
-  std::set<KernelId> kernels_; ///< that have been launched
+  std::set<KernelId> kernels_, withHooks_; ///< that have been launched; in which there is something to check
 
   std::mutex tableMutex_; ///< guards the table; taken after the other one
   std::optional<RangeTable> table_;
