@@ -81,6 +81,8 @@ void RecordWriter::countLaunch(bool firstOfKernel) {
     counts_->kernels.fetch_add(1, std::memory_order_relaxed);
 }
 
+void RecordWriter::uncountLaunch() { counts_->launches.fetch_sub(1, std::memory_order_relaxed); }
+
 void RecordWriter::notChecked(const std::string &what) {
   append(json{{"not_checked", what}}.dump(-1, ' ', false, json::error_handler_t::replace));
 }

@@ -33,6 +33,8 @@ public:
   size_t add(const Finding &finding);
   void again(size_t finding);
   void countLaunch(bool firstOfKernel);
+  /// One that was counted has turned out not to be checked.
+  void uncountLaunch();
   /// Something that is not checked, in a few words; several times the same is fine.
   void notChecked(const std::string &what);
 

@@ -42,6 +42,8 @@ TEST_F(RecordsTest, CountTheSamePlace) {
     (*writer)->again(second);
     (*writer)->countLaunch(true);
     (*writer)->countLaunch(false);
+    (*writer)->countLaunch(false);
+    (*writer)->uncountLaunch();
     (*writer)->notChecked("this");
     (*writer)->notChecked("that");
     (*writer)->notChecked("this");

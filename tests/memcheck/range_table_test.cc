@@ -96,6 +96,21 @@ TEST_F(RangeTableTest, AllowedMemoryThatTheApplicationGetsIsNothingElse) {
   EXPECT_EQ(seen().ranges[0].end, 0x4010u);
 }
 
+TEST_F(RangeTableTest, WhatIsAllowedForNowEndsWhereAllocationsBegin) {
+  add(0x10010, 16, Allocation::Kind::Registered);
+  add(0x20010, 16, Allocation::Kind::Registered);
+  table.allowForNow(0x18000, 0x8000, 0x40000);
+  EXPECT_TRUE(table.refresh());
+  ASSERT_EQ(seen().count, 3u);
+  EXPECT_EQ(seen().ranges[1].begin, 0x11000u);
+  EXPECT_EQ(seen().ranges[1].end, 0x20000u);
+  EXPECT_TRUE(table.forget());
+  EXPECT_FALSE(table.forget());
+  EXPECT_FALSE(table.allows(0x18000));
+  EXPECT_TRUE(table.refresh());
+  EXPECT_EQ(seen().count, 2u);
+}
+
 TEST_F(RangeTableTest, SaysWhenItIsFull) {
   for (uint64_t n = 1; n <= memory_check::kMostRanges; ++n)
     add(n << 16, 8);

@@ -20,11 +20,14 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cinttypes>
 #include <condition_variable>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <errno.h> // program_invocation_short_name
 #include <fmt/format.h>
+#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -49,6 +52,7 @@ Changes changes;
 std::atomic<ApplicationMemory *> applicationMemory = nullptr; ///< null: nothing is checked
 decltype(::hsa_amd_pointer_info) *pointerInfo = nullptr;
 decltype(::hsa_agent_get_info) *agentInfo = nullptr;
+decltype(::hsa_system_get_info) *systemInfo = nullptr;
 
 std::optional<hsa_amd_pointer_info_t> allocationAt(uint64_t address) {
   hsa_amd_pointer_info_t info = {};
@@ -65,6 +69,32 @@ bool isOnGpu(uint64_t address) {
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
   return info && agentInfo(info->agentOwner, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
          type == HSA_DEVICE_TYPE_GPU;
+}
+
+/// Whether kernels may access all of the host's memory as it is (XNACK).
+bool allIsAccessible() {
+  bool accessible = false;
+  const auto what = static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT);
+  return systemInfo && systemInfo(what, &accessible) == HSA_STATUS_SUCCESS && accessible;
+}
+
+/// The mapping that the host has there, unless a device or a file without a name is behind it: these are for drivers.
+std::optional<std::pair<uint64_t, uint64_t>> hostMappingAt(uint64_t address) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    uint64_t begin = 0, end = 0;
+    char access[5] = {};
+    int path = 0;
+    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, access, &path) < 3 ||
+        address < begin || address >= end)
+      continue;
+    const std::string_view name =
+        std::string_view(line).substr(std::min<size_t>(static_cast<size_t>(path), line.size()));
+    if (access[0] != 'r' || name.starts_with("/dev/") || name.starts_with("/memfd:"))
+      return std::nullopt;
+    return std::pair(begin, end);
+  }
+  return std::nullopt;
 }
 
 /// A place where hooks look: an instruction of a kernel, with what a finding says of it.
@@ -124,8 +154,10 @@ public:
         const std::optional<MemoryAccess> access = instr.memory();
         if (!access || !(access->load || access->store || access->atomic))
           continue;
-        if (!std::exchange(any, true))
+        if (!std::exchange(any, true)) {
           at.entry(kernel).call(hooks::start);
+          withHooks_.insert(kernel.id());
+        }
         Place place = describe(kernel, function, instr, *access);
         place.code.code = linesAround(function, texts, n);
         place.argumentBytes = argumentBytes;
@@ -141,8 +173,7 @@ public:
   Decision launch(Launch &launch) override {
     if (!records_ || !shared_)
       return Decision::Instrumented;
-    if (changes.seen.exchange(false))
-      refresh();
+    refresh();
     records_->countLaunch(kernels_.insert(launch.kernel().id()).second);
     {
       const std::lock_guard lock(mutex_);
@@ -155,6 +186,8 @@ public:
   void finished(const Launch &launch) override {
     const std::lock_guard lock(mutex_);
     launches_.erase(launch.number());
+    if (records_ && !launch.instrumented() && withHooks_.contains(launch.kernel().id()))
+      records_->uncountLaunch();
   }
 
   void exit() override {
@@ -259,6 +292,7 @@ private:
       notChecked("memory: there is none that host and GPU share");
       return false;
     }
+    allAccessible_ = allIsAccessible();
     table_.emplace(*shared_, application_->allocations());
     // Signals are the application's: none is for this thread.
     sigset_t all, before;
@@ -269,8 +303,12 @@ private:
     return true;
   }
 
+  /// Before a launch.
   void refresh() {
     const std::lock_guard lock(tableMutex_);
+    const bool changed = changes.seen.exchange(false), forgotten = table_->forget();
+    if (!changed && !forgotten)
+      return;
     if (!table_->refresh() && !std::exchange(fullSaid_, true))
       log::warn("there are more than {} allocations: accesses to the others take long", memory_check::kMostRanges);
   }
@@ -378,24 +416,38 @@ private:
       // Arguments of other launches are none of this one's business.
       return argumentsKnown && live->kind == Allocation::Kind::Kernarg;
     }
-    return !isOfRuntime(address) || !isOfRuntime(address + access.bytes - 1);
+    return !isAccessible(address) || !isAccessible(address + access.bytes - 1);
   }
 
-  /// Memory that ROCr has allocated for itself: code with its variables, queues. Its pages are no allocation's.
+  /// Whether a byte may be accessed that may be in no allocation. Pages that one begins or ends in are its own.
+  bool isAccessible(uint64_t address) {
+    const Allocations &allocations = application_->allocations();
+    if (allocations.liveAround(address, 1))
+      return true;
+    const std::lock_guard lock(tableMutex_);
+    return !allocations.guards(address, 1) && (table_->allows(address) || isOfRuntime(address) || isOfHost(address));
+  }
+
+  /// Memory that ROCr has allocated for itself: code with its variables, queues.
   bool isOfRuntime(uint64_t address) {
     const Allocations &allocations = application_->allocations();
-    if (allocations.guards(address, 1))
-      return false;
-    if (table_->allows(address) || allocations.liveAround(address, 1))
-      return true;
     const auto info = allocationAt(address);
     if (!info)
       return false;
     const auto begin = reinterpret_cast<uint64_t>(info->agentBaseAddress);
     if (address - begin >= info->sizeInBytes || allocations.liveAround(begin, 1))
       return false;
-    const std::lock_guard lock(tableMutex_);
     table_->allow(begin, begin + info->sizeInBytes);
+    table_->refresh();
+    return true;
+  }
+
+  /// Memory of the host that kernels may access as it is.
+  bool isOfHost(uint64_t address) {
+    const auto mapping = allAccessible_ ? hostMappingAt(address) : std::nullopt;
+    if (!mapping)
+      return false;
+    table_->allowForNow(address, mapping->first, mapping->second);
     table_->refresh();
     return true;
   }
@@ -429,8 +481,8 @@ private:
   std::unique_ptr<check::RecordWriter> records_; ///< null: nothing is checked
   ApplicationMemory *application_ = nullptr;
   Shared *shared_ = nullptr;
-  bool failed_ = false, fullSaid_ = false;
-  std::set<KernelId> kernels_; ///< that have been launched
+  bool failed_ = false, fullSaid_ = false, allAccessible_ = false;
+  std::set<KernelId> kernels_, withHooks_; ///< that have been launched; in which there is something to check
 
   std::mutex tableMutex_; ///< guards the table; taken after the other one
   std::optional<RangeTable> table_;
@@ -464,6 +516,7 @@ extern "C" {
   }
   pointerInfo = table->amd_ext_->hsa_amd_pointer_info_fn;
   agentInfo = table->core_->hsa_agent_get_info_fn;
+  systemInfo = table->core_->hsa_system_get_info_fn;
   watchHsaAllocations(table, [] { return applicationMemory.load(); });
   return true;
 }
