@@ -45,16 +45,21 @@ Form formOf(std::string_view name) {
 
 } // namespace
 
+/// What both are within.
+uint64_t ExecMasks::commonOuter(const Mask &a, const Mask &b) {
+  return a.none() ? b.outer() : b.none() || a.outer() == b.outer() ? a.outer() : 0;
+}
+
 ExecMasks::Mask ExecMasks::andOf(const Mask &a, const Mask &b, bool negated, uint64_t name) {
   if (a.constant && b.constant)
     return {.constant = true, .value = a.value & (negated ? ~b.value : b.value)};
   const auto plain = [](const Mask &m) { return !m.constant && m.condition == 0; };
   if (plain(a) && plain(b))
-    return {.negated = negated, .base = a.base, .condition = b.base};
+    return {.negated = negated, .base = a.base, .condition = b.base, .within = a.within};
   // A and not (A and C)
   if (negated && plain(a) && !b.constant && b.base == a.base)
-    return {.negated = !b.negated, .base = a.base, .condition = b.condition};
-  return {.base = name};
+    return {.negated = !b.negated, .base = a.base, .condition = b.condition, .within = a.within};
+  return {.base = name, .within = a.constant && !negated ? b.outer() : a.outer()};
 }
 
 ExecMasks::Mask ExecMasks::xorOf(const Mask &a, const Mask &b, uint64_t name) {
@@ -62,9 +67,9 @@ ExecMasks::Mask ExecMasks::xorOf(const Mask &a, const Mask &b, uint64_t name) {
     return {.constant = true, .value = a.value ^ b.value};
   if (!a.constant && !b.constant && a.base == b.base && (a.condition == 0) != (b.condition == 0)) {
     const Mask &part = a.condition ? a : b;
-    return {.negated = !part.negated, .base = part.base, .condition = part.condition};
+    return {.negated = !part.negated, .base = part.base, .condition = part.condition, .within = part.within};
   }
-  return {.base = name};
+  return {.base = name, .within = commonOuter(a, b)};
 }
 
 ExecMasks::Mask ExecMasks::orOf(const Mask &a, const Mask &b, uint64_t name) {
@@ -74,9 +79,12 @@ ExecMasks::Mask ExecMasks::orOf(const Mask &a, const Mask &b, uint64_t name) {
     if (a == b)
       return a;
     if (!a.condition || !b.condition || (a.condition == b.condition && a.negated != b.negated))
-      return {.base = a.base};
+      return {.base = a.base, .within = a.within};
   }
-  return {.base = name};
+  for (const auto &[part, all] : {std::pair(&a, &b), std::pair(&b, &a)})
+    if (part->none() || (!all->constant && !all->condition && part->outer() == all->base))
+      return *all;
+  return {.base = name, .within = commonOuter(a, b)};
 }
 
 namespace {
@@ -126,6 +134,8 @@ void ExecMasks::step(Masks &masks, const Instr &instr) const {
     for (unsigned reg = number(range.first) - (words_ == 2 && range.first > Reg::S0);
          reg < number(range.first) + range.count; ++reg)
       masks[static_cast<uint16_t>(reg)] = {.base = nameOf(index, static_cast<uint16_t>(reg))};
+    if (instr.mnemonic().starts_with("v_cmp_")) // lanes that are off give 0
+      masks[static_cast<uint16_t>(range.first)].within = saved.outer();
   }
   if (!known)
     return;
@@ -195,9 +205,16 @@ ExecMasks ExecMasks::compute(const Cfg &cfg) {
 bool ExecMasks::merge(Masks &start, const Masks &other, uint32_t block) {
   bool changed = false;
   const auto meet = [&](uint16_t reg, Mask &mask, const Mask &there) {
-    const Mask joined{.base = meetingName(block, reg)};
-    if (mask == there || mask == joined)
+    Mask joined{.base = meetingName(block, reg)};
+    if (mask == there || mask == joined) {
+      // What it is within can only become unknown.
+      if (mask.within && !there.none() && mask.within != (mask == there ? there.within : there.outer())) {
+        mask.within = 0;
+        changed = true;
+      }
       return;
+    }
+    joined.within = commonOuter(mask, there);
     mask = joined;
     changed = true;
   };
@@ -216,6 +233,23 @@ ExecMasks::Mask ExecMasks::before(const Instr &instr) const {
   for (uint32_t k = cfg_->blocks()[block].first; k < index; ++k)
     step(masks, cfg_->instrs()[k]);
   return read(masks, kExec);
+}
+
+ExecMasks::Numbers ExecMasks::numbered() const {
+  Numbers result;
+  std::map<Mask, uint32_t> numbers{{initial(kExec), 0}};
+  const auto numberOf = [&](const Masks &masks) {
+    return numbers.try_emplace(read(masks, kExec), static_cast<uint32_t>(numbers.size())).first->second;
+  };
+  for (uint32_t block = 0; block < start_.size(); ++block) {
+    Masks masks = start_[block];
+    for (const Instr &instr : cfg_->instrs(cfg_->blocks()[block])) {
+      result.before.push_back(numberOf(masks));
+      step(masks, instr);
+    }
+    result.atEnd.push_back(numberOf(masks));
+  }
+  return result;
 }
 
 bool ExecMasks::disjoint(const Instr &a, const Instr &b) const {

@@ -5,6 +5,9 @@
 // and not C", which is how compilers build the two sides of a branch. Where paths bring different values, the place
 // where they meet gives a new name.
 //
+// Lanes that leave a loop one by one leave EXEC without a relation to what it was, but for being less: what a mask is
+// within is kept, so that "or" with that is known to be that.
+//
 // A name means one value per execution of its definition: two instructions that a loop's back edge lies between must
 // not be compared by it.
 #pragma once
@@ -12,6 +15,7 @@
 #include "analysis/cfg.h"
 
 #include <map>
+#include <tuple>
 #include <vector>
 
 namespace luthier::analysis {
@@ -26,16 +30,35 @@ public:
   /// Whether no lane is on at both.
   bool disjoint(const Instr &a, const Instr &b) const;
 
+  /// The same for many at a time: what EXEC holds, as numbers that are equal where `same` says so. What it held when
+  /// the function was entered is 0.
+  struct Numbers {
+    std::vector<uint32_t> before; ///< by instruction
+    std::vector<uint32_t> atEnd;  ///< by block
+  };
+  Numbers numbered() const;
+
 private:
   /// A constant, or `base` and `condition` (unless that is 0), or `base` and not `condition`. Names are never 0.
   struct Mask {
     bool constant = false, negated = false;
     uint64_t base = 0, condition = 0;
     uint64_t value = 0;
-    bool operator==(const Mask &) const = default;
+    uint64_t within = 0; ///< a name that has all its lanes, if one is known: the outermost. No part of what it is.
+    bool operator==(const Mask &other) const { return key() == other.key(); }
+    bool operator<(const Mask &other) const { return key() < other.key(); }
+    /// The outermost name that has all its lanes; 0: none is known.
+    uint64_t outer() const { return constant ? 0 : within ? within : base; }
+    bool none() const { return constant && value == 0; }
+
+  private:
+    std::tuple<bool, bool, uint64_t, uint64_t, uint64_t> key() const {
+      return {constant, negated, base, condition, value};
+    }
   };
   using Masks = std::map<uint16_t, Mask>; ///< by first register
 
+  static uint64_t commonOuter(const Mask &a, const Mask &b);
   static Mask andOf(const Mask &a, const Mask &b, bool negated, uint64_t name);
   static Mask xorOf(const Mask &a, const Mask &b, uint64_t name);
   static Mask orOf(const Mask &a, const Mask &b, uint64_t name);

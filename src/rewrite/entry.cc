@@ -314,8 +314,7 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
     // be done again, from the address that it started with.
     glue.loadPair(code, spare_, kernarg, LaunchSegment::kOriginal);
     glue.wait(code, analysis::setOf(analysis::Counter::Lgkm));
-    for (unsigned half = 0; half < 2; ++half)
-      glue.add(code, GlueOp::MoveScalar, kernarg + half, spare_ + half);
+    glue.movePair(code, kernarg, spare_);
   }
   for (const auto &[value, slot] : values_) {
     if (isWorkitemId(value) || isLaunchArgument(value))
@@ -337,8 +336,8 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
   const object::SgprRange preloaded = was[InitialSgpr::PreloadedKernargs];
   const bool loads = preloaded && !descriptor.preloadLength();
   const Reg arguments = spare_ + 2;
-  for (unsigned half = 0; half < 2 && loads; ++half)
-    glue.add(code, GlueOp::MoveScalar, arguments + half, kernarg + half);
+  if (loads)
+    glue.movePair(code, arguments, kernarg);
   // What the kernel knows, back to where it knows it. Everything has only moved up, so that going up is safe.
   for (unsigned n = 0; n < object::kInitialSgprs; ++n)
     for (unsigned i = 0; i < was.ranges[n].count; ++i)
@@ -373,7 +372,10 @@ Result<CodeSequence> Entry::write(const Glue &glue, object::KernelDescriptor &de
       glue.constant(code, slot.regs.first + dword, 0);
   };
   for (unsigned n = 0; n < needs_.waveRegisters; ++n)
-    clear(wave_, n);
+    if (!elsewhere(wave_) && number(wave_.regs.first + n) % 2 == 0 && n + 1 < needs_.waveRegisters)
+      glue.add(code, GlueOp::ClearScalarPair, wave_.regs.first + n++);
+    else
+      clear(wave_, n);
   for (const ReservedSlot &counter : counters_)
     clear(counter, 0);
   for (unsigned half = 0; half < glue.waveSize() / 32 && needs_.startLanes; ++half) {

@@ -54,6 +54,7 @@ constexpr Row kRows[] = {
     {GlueOp::MoveScalarInline, "s_mov_b32 s2, 0"},
     {GlueOp::MoveScalarLiteral, "s_mov_b32 s2, 0x12345678"},
     {GlueOp::MoveScalarPair, "s_mov_b64 s[2:3], s[4:5]"},
+    {GlueOp::ClearScalarPair, "s_mov_b64 s[2:3], 0"},
     {GlueOp::MoveVector, "v_mov_b32_e32 v2, v4"},
     {GlueOp::MoveVectorScalar, "v_mov_b32_e32 v2, s4"},
     {GlueOp::MoveVectorInline, "v_mov_b32_e32 v2, 0"},
@@ -214,6 +215,13 @@ Result<void> Glue::move(CodeSequence &code, Reg to, Reg from) const {
     add(code, from == Reg::Scc ? GlueOp::SaveScc : GlueOp::MoveScalar, to, from);
   }
   return {};
+}
+
+void Glue::movePair(CodeSequence &code, Reg to, Reg from) const {
+  if (number(to) % 2 == 0 && number(from) % 2 == 0)
+    return add(code, GlueOp::MoveScalarPair, to, from);
+  for (unsigned half = 0; half < 2; ++half)
+    add(code, GlueOp::MoveScalar, to + half, from + half);
 }
 
 void Glue::constant(CodeSequence &code, Reg to, uint32_t value) const {

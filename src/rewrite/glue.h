@@ -18,6 +18,7 @@ enum class GlueOp : uint8_t {
   MoveScalarInline,
   MoveScalarLiteral,
   MoveScalarPair,
+  ClearScalarPair,
   MoveVector,
   MoveVectorScalar,
   MoveVectorInline,
@@ -113,6 +114,7 @@ public:
   /// Moves 32 bits between any two registers that can be source and destination: scalar and special registers,
   /// vector and accumulation registers. SCC as source gives 0 or 1.
   Result<void> move(CodeSequence &code, Reg to, Reg from) const;
+  void movePair(CodeSequence &code, Reg to, Reg from) const;       ///< two SGPRs each
   void constant(CodeSequence &code, Reg to, uint32_t value) const; ///< into an SGPR, VGPR or M0
   /// The same, with the value in the last four bytes whatever it is, to be changed there.
   void literal(CodeSequence &code, Reg to, uint32_t value) const;

@@ -91,6 +91,17 @@ SitePorts::SitePorts(const Site &site) : site_(site) {
     outputs_[number(output.fragment)] = &output;
 }
 
+/// Whether the cluster is EXEC, and only instructions that can name it as they name an SGPR read it, while it is what
+/// it was: those of a hook that is scalar throughout.
+bool SitePorts::readsExecWhereItIs(const Cluster &cluster) const {
+  const hook::Fragment &fragment = *site_.fragment->fragment;
+  const InputBinding *head = inputs_[number(cluster.regs.first)];
+  return fragment.kind == hook::HookKind::Wave && !fragment.vector && !fragment.asWritten && !cluster.written &&
+         head->guest == Reg::ExecLo && std::ranges::all_of(fragment.code.instrs(), [](const Instr &instr) {
+           return instr.is(Property::Scalar) && instr.memorySpace() == MemorySpace::None;
+         });
+}
+
 std::optional<Reg> SitePorts::directFor(const Cluster &cluster, const isa::Target &target) const {
   const auto sourcesOf = [&](Reg guest) {
     return std::ranges::count_if(site_.inputs,
@@ -98,10 +109,11 @@ std::optional<Reg> SitePorts::directFor(const Cluster &cluster, const isa::Targe
   };
   const Reg first = cluster.regs.first;
   const InputBinding *head = inputs_[number(first)];
-  bool direct = head && head->inRegister() && head->lane < 0 &&
-                (isVector(first) ? isVector(head->guest) : number(head->guest) < target.sgprs) &&
-                (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment &&
-                (number(head->guest) & 255) + cluster.regs.count <= cluster.limit;
+  bool direct =
+      head && head->inRegister() && head->lane < 0 &&
+      (isVector(first) ? isVector(head->guest) : number(head->guest) < target.sgprs || readsExecWhereItIs(cluster)) &&
+      (number(head->guest) & 255) % cluster.alignment == (number(first) & 255) % cluster.alignment &&
+      (number(head->guest) & 255) + cluster.regs.count <= cluster.limit;
   for (unsigned n = 0; n < cluster.regs.count && direct; ++n) {
     const InputBinding *input = inputs_[number(first + n)];
     const OutputBinding *output = outputs_[number(first + n)];

@@ -39,6 +39,7 @@ public:
   std::optional<Reg> directFor(const Cluster &cluster, const isa::Target &target) const;
 
 private:
+  bool readsExecWhereItIs(const Cluster &cluster) const;
   const Site &site_;
   std::array<const InputBinding *, number(Reg::End)> inputs_{};
   std::array<const OutputBinding *, number(Reg::End)> outputs_{};

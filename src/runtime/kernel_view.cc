@@ -58,6 +58,10 @@ std::unique_ptr<Function> viewOf(const analysis::Function &function, ObjectView 
 
 KernelId idOf(const KernelIdentity &identity) { return ToolAccess::kernelId(identity.number); }
 
+const analysis::Function &analyzed(const Function &function) { return *ToolAccess::impl(function).function; }
+
+std::shared_ptr<ObjectView> objectOf(const Kernel &kernel) { return ToolAccess::impl(kernel).object; }
+
 } // namespace runtime
 
 // Blocks and functions.

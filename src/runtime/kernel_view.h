@@ -36,6 +36,9 @@ struct ObjectView {
 /// A function as tools see it, as long as the object lives.
 std::unique_ptr<Function> viewOf(const analysis::Function &function, ObjectView &object);
 KernelId idOf(const KernelIdentity &identity);
+/// What is behind the views that tools have.
+const analysis::Function &analyzed(const Function &function);
+std::shared_ptr<ObjectView> objectOf(const Kernel &kernel);
 
 } // namespace luthier::runtime
 

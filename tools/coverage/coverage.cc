@@ -13,6 +13,8 @@
 
 struct Coverage : luthier::Tool {
   std::string per = choice("per", {"kernel", "function", "line"}, "what a row is of");
+  // Also what waves have executed that never get to their end.
+  luthier::RunCounts counts{*this, LUTHIER_RUN_COUNTS(hooks), luthier::RunCounts::Where::Everywhere};
   std::string lcov = outputFile("lcov", "", "file for genhtml: lines and functions in lcov's format");
 
   struct Instrs {
@@ -31,9 +33,7 @@ struct Coverage : luthier::Tool {
       report().columns({per, "instructions", "executed", "%", "lines", "lines executed"});
   }
 
-  void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    luthier::countRuns(kernel, at, hooks::countRun);
-  }
+  void instrument(luthier::Kernel &kernel, luthier::Site at) override { counts.count(kernel, at); }
 
   void exit() override {
     std::map<luthier::KernelId, Instrs> kernels;
@@ -49,7 +49,7 @@ struct Coverage : luthier::Tool {
           to.executedLines.emplace(line.file, line.line);
       }
     };
-    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+    counts.forEach([&](const luthier::InstrCount &count) {
       const std::vector<luthier::SourceLine> sources = sourcesOf(count);
       add(kernels[count.kernel], count, sources);
       add(functions[count.function->name()], count, sources);

@@ -9,6 +9,7 @@
 struct Divergence : luthier::Tool {
   std::string per = choice("per", {"branch", "block"}, "what a row is of");
   std::map<luthier::KernelId, unsigned> waveSizes;
+  luthier::RunCounts counts{*this, LUTHIER_RUN_COUNTS(hooks)};
 
   void start() override {
     if (per == "branch")
@@ -20,7 +21,7 @@ struct Divergence : luthier::Tool {
   void instrument(luthier::Kernel &kernel, luthier::Site at) override {
     waveSizes[kernel.id()] = kernel.waveSize();
     if (per == "block")
-      return luthier::countRuns(kernel, at, hooks::countRun);
+      return counts.count(kernel, at);
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Block &block : function.blocks()) {
         for (const luthier::Instr &instr : block.instrs())
@@ -36,6 +37,8 @@ struct Divergence : luthier::Tool {
       }
   }
 
+  void finished(const luthier::Launch &launch) override { counts.finished(launch); }
+
   void exit() override {
     using Place = std::pair<luthier::KernelId, const luthier::Instr *>;
     std::map<Place, uint64_t> takenAt, divergentAt;
@@ -49,7 +52,7 @@ struct Divergence : luthier::Tool {
                      site.value - taken, divergentAt[{site.kernel, site.instr}]);
 
     std::vector<luthier::InstrCount> blocks; // a block's sums, with its first instruction
-    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+    counts.forEach([&](const luthier::InstrCount &count) {
       const luthier::Instr *first = &count.function->block(*count.instr)->front();
       if (blocks.empty() || blocks.back().instr != first || blocks.back().kernel != count.kernel) {
         blocks.push_back(count);

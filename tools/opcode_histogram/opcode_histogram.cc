@@ -27,13 +27,13 @@ public:
       report().columns({"kernel", "opcode", "class", "instructions", "lanes", "flop type", "flops", "bytes"});
   }
 
-  void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    luthier::countRuns(kernel, at, hooks::countRun);
-  }
+  void instrument(luthier::Kernel &kernel, luthier::Site at) override { counts_.count(kernel, at); }
+
+  void finished(const luthier::Launch &launch) override { counts_.finished(launch); }
 
   void exit() override {
     std::map<luthier::KernelId, std::map<std::string, Row>> kernels;
-    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+    counts_.forEach([&](const luthier::InstrCount &count) {
       add(kernels[together_ ? luthier::KernelId() : count.kernel], typeOf(count), count.waves, count.lanes);
     });
     for (const auto &[kernel, rows] : kernels) {
@@ -102,6 +102,7 @@ private:
   std::string by_ = choice("by", {"opcode", "class", "type"}, "what a row is of");
   bool together_ = choice("per", {"kernel", "run"}, "a histogram per kernel, or one of the whole run") == "run";
   std::map<std::tuple<std::string, uint64_t, uint64_t>, Type> types_;
+  luthier::RunCounts counts_{*this, LUTHIER_RUN_COUNTS(hooks)};
 };
 
 } // namespace

@@ -16,6 +16,7 @@ struct Roofline : luthier::Tool {
     uint64_t matrix = 0, all = 0;                 // flops
   };
   std::map<luthier::KernelId, Sums> kernels;
+  luthier::RunCounts counts{*this, LUTHIER_RUN_COUNTS(hooks)};
   static constexpr const char *kTypes[] = {"f64", "f32", "f16", "bf16"};
 
   void start() override {
@@ -23,9 +24,7 @@ struct Roofline : luthier::Tool {
                       "LDS bytes", "scratch bytes", "scalar bytes", "FLOP/byte", "ms", "GFLOP/s", "GB/s"});
   }
 
-  void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    luthier::countRuns(kernel, at, hooks::countRun);
-  }
+  void instrument(luthier::Kernel &kernel, luthier::Site at) override { counts.count(kernel, at); }
 
   luthier::Decision launch(luthier::Launch &launch) override {
     return alternate && launch.numberOfKernel() % 2 == 0 ? luthier::Decision::Observed
@@ -33,6 +32,7 @@ struct Roofline : luthier::Tool {
   }
 
   void finished(const luthier::Launch &launch) override {
+    counts.finished(launch);
     Sums &sums = kernels[launch.kernel().id()];
     sums.launches += launch.instrumented();
     if (launch.instrumented() == alternate)
@@ -56,7 +56,7 @@ struct Roofline : luthier::Tool {
   }
 
   void exit() override {
-    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+    counts.forEach([&](const luthier::InstrCount &count) {
       const luthier::Work work = luthier::workOf(*count.function, *count.instr);
       Sums &sums = kernels[count.kernel];
       const uint64_t flops = work.flopsPerLane * count.lanes + work.flopsPerWave * count.waves;

@@ -8,6 +8,7 @@
 
 struct Spills : luthier::Tool {
   std::string per = choice("per", {"line", "kernel", "instruction"}, "what a row is of");
+  luthier::RunCounts counts{*this, LUTHIER_RUN_COUNTS(hooks)};
   struct Sums {
     uint64_t executed = 0, loaded = 0, stored = 0, accRead = 0, accWritten = 0;
   };
@@ -23,13 +24,15 @@ struct Spills : luthier::Tool {
   }
 
   void instrument(luthier::Kernel &kernel, luthier::Site at) override {
-    luthier::countRuns(kernel, at, hooks::countRun);
+    counts.count(kernel, at);
     for (const luthier::Function &function : kernel.functions())
       for (const luthier::Instr &instr : function.instrs())
         if (const auto access = instr.memory(); access && access->space == luthier::MemorySpace::Buffer &&
                                                 (access->load || access->store) && access->saddr.count == 4)
           at.before(instr).call(hooks::buffer, luthier::arg::reg(access->saddr.first + 3));
   }
+
+  void finished(const luthier::Launch &launch) override { counts.finished(launch); }
 
   void exit() override {
     using Place = std::pair<luthier::KernelId, const luthier::Instr *>;
@@ -38,7 +41,7 @@ struct Spills : luthier::Tool {
       buffers[{site.kernel, site.instr}] = site.value;
     // In the order of the code, whatever a row is of.
     std::map<std::tuple<luthier::KernelId, uint64_t, std::string>, std::pair<luthier::InstrCount, Sums>> rows;
-    luthier::forEachCount(read(hooks::runCounts), [&](const luthier::InstrCount &count) {
+    counts.forEach([&](const luthier::InstrCount &count) {
       const std::string_view name = count.instr->mnemonic();
       const auto access = count.instr->memory();
       const auto buffer = buffers.find({count.kernel, count.instr});
