@@ -204,6 +204,8 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set[env::kStrictResources.name] = fmt::format("{}", *run.strictSeed);
   if (run.strictL1)
     set[env::kStrictL1.name] = "1";
+  if (run.hangSeconds)
+    set[env::kHangReport.name] = fmt::format("{}", *run.hangSeconds);
   if (run.check)
     addCheck(set, current, *run.check, run.driverFolder);
   preload(set, current, run.driverFolder / preloadName);

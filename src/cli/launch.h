@@ -48,9 +48,10 @@ struct VirtualRun {
   std::string traceWave = {};   // "N" or "A-B"; empty: all
   bool traceSums = false;
   bool strictWaits = false;
-  std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
-  std::optional<uint64_t> strictSeed = {}; // the physical machine
-  bool strictL1 = false;                   // with a vector L1
+  std::optional<uint64_t> poisonSeed = {};  // overwrite dead registers
+  std::optional<uint64_t> strictSeed = {};  // the physical machine
+  bool strictL1 = false;                    // with a vector L1
+  std::optional<uint64_t> hangSeconds = {}; // report kernels that run for longer
   std::optional<CheckRun> check = {};
 };
 

@@ -29,6 +29,7 @@ struct RunOptions {
   std::optional<uint64_t> poisonSeed;
   std::optional<uint64_t> strictSeed;
   bool strictL1 = false;
+  std::optional<uint64_t> hangSeconds;
   std::string trace;
   std::string inputFile;
   std::string outputFile, outputFolder;

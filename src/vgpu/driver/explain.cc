@@ -1,16 +1,11 @@
 #include "vgpu/driver/explain.h"
 
-#include "isa/disassembler.h"
-#include "object/code_object.h"
-#include "object/source_lines.h"
-#include "support/demangle.h"
 #include "vgpu/driver/host_stack.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
-#include <deque>
 #include <errno.h> // program_invocation_short_name
 #include <fmt/format.h>
 #include <unistd.h>
@@ -23,7 +18,6 @@ using check::Finding;
 using Neighbour = Allocations::Neighbour;
 using Problem = BadAccess::Problem;
 
-constexpr size_t kLinesBefore = 4, kLinesBehind = 2;
 /// What is below is a null pointer with an offset; no system maps it.
 constexpr uint64_t kNullPages = 64 * 1024;
 /// An access is near an allocation if it is no further away than this, or than the allocation is large.
@@ -98,7 +92,7 @@ std::string messageOf(const BadAccess &access, std::string_view rule, const std:
                        beyond(at, access.bytes, launch.groupSegmentSize,
                               fmt::format("the workgroup's {} bytes", launch.groupSegmentSize)));
   if (access.problem == Problem::OutsideScratch)
-    return fmt::format("{} at private offset {:#x}, {}", action, at,
+    return fmt::format("{} at private offset {:#x}, {}: a stack overflow, or an index beyond a local array", action, at,
                        beyond(at, access.bytes, launch.privateSegmentSize,
                               fmt::format("the work-item's {} bytes of scratch", launch.privateSegmentSize)));
   if (access.problem == Problem::Misaligned)
@@ -132,27 +126,6 @@ std::string messageOf(const BadAccess &access, std::string_view rule, const std:
                      freed ? "were freed" : "this GPU may not access");
 }
 
-/// The instruction and those around it. `begin` is where the function starts.
-std::vector<check::CodeLine> linesAround(isa::Disassembler &disassembler, std::span<const uint8_t> code, uint64_t begin,
-                                         uint64_t offset) {
-  std::deque<check::CodeLine> lines;
-  size_t behind = 0;
-  for (uint64_t at = 0; at < code.size() && behind <= kLinesBehind;) {
-    const auto rest = code.subspan(at);
-    const auto instruction = disassembler.disassemble(rest, begin + at);
-    constexpr uint32_t kWord = 4;
-    const uint64_t size = instruction ? instruction->size : kWord;
-    if (at + (kLinesBefore + 1) * 16 >= offset) {
-      lines.push_back({at, disassembler.text(rest.first(std::min<size_t>(size, rest.size())), begin + at)});
-      if (at < offset && lines.size() > kLinesBefore)
-        lines.pop_front();
-    }
-    behind += at >= offset;
-    at += size;
-  }
-  return {lines.begin(), lines.end()};
-}
-
 } // namespace
 
 check::Memory Explainer::memoryOf(const Neighbour &neighbour, bool exact) {
@@ -177,34 +150,6 @@ std::optional<Neighbour> Explainer::nearest(const BadAccess &access, const Alloc
 
 std::string_view Explainer::ruleOf(const Wave &, const BadAccess &access, const Allocations *exact) const {
   return classify(access, nearest(access, exact));
-}
-
-void Explainer::addCode(check::CodePlace &finding, const CodeAt &at) const {
-  const uint64_t pc = at.pc;
-  finding.pc = pc;
-  finding.symbol = code_.kernelName(at.kernelObject);
-  finding.kernel = demangle(finding.symbol);
-  finding.offset = pc - entryAt(at.kernelObject, at.device.target());
-  const auto disassembler = isa::Disassembler::create(at.device.target(), at.lanes);
-  const std::optional<LoadedObject> loaded = code_.objectAt(pc);
-  const auto object = loaded ? object::CodeObject::parse(loaded->elf, "loaded code object")
-                             : Result<object::CodeObject>(makeError("no code object"));
-  const object::Symbol *function = object ? object->functionAt(pc - loaded->bias) : nullptr;
-  const auto code = function ? object->code(*function) : Result<std::span<const uint8_t>>(makeError("no function"));
-  if (function && code) {
-    finding.offset = pc - loaded->bias - function->address;
-    if (function->name != finding.symbol)
-      finding.function = demangle(function->name);
-    if (disassembler)
-      finding.code = linesAround(**disassembler, *code, function->address + loaded->bias, finding.offset);
-    if (const auto lines = object::SourceLines::of(*object))
-      for (const object::SourceLocation &frame : lines->framesAt(pc - loaded->bias))
-        finding.source.push_back({frame.file, frame.line, frame.column, demangle(frame.function)});
-    return;
-  }
-  // ROCr's own kernels are in no code object.
-  if (disassembler && at.device.memory().mapped(pc, at.bytes, at.device.mask()))
-    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), at.bytes}, pc)}};
 }
 
 Finding Explainer::describe(const Wave &wave, const Inst *inst) const {
