@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<uint64_t> hostcallPackets;
   std::string hookForm;
   bool strict = false;
+  std::string attach;
 };
 
 /// The GPU, and what the virtual one counts, traces and checks.
