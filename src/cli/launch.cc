@@ -159,6 +159,8 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
   set["LUTHIER_RUN"] = fmt::format("{}.{}{:09}", getpid(), now.tv_sec, now.tv_nsec);
   if (!run.trace.empty())
     set["LUTHIER_TRACE"] = run.trace;
+  if (run.quiet)
+    set[env::kProgress.name] = "0";
   if (run.outputFile)
     set[env::kTraceFile.name] = *run.outputFile;
   if (run.tools) {

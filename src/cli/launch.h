@@ -69,6 +69,7 @@ Result<std::filesystem::path> findExitShim(const std::filesystem::path &programF
 struct RuntimeRun {
   std::filesystem::path library;
   std::string trace = {};                          // a list of what to trace; empty: nothing
+  bool quiet = false;                              // show no progress
   std::optional<std::string> outputFile = {};      // of the trace, absolute
   std::optional<runtime::ToolSettings> tools = {}; // valid
   std::filesystem::path exitShim = {};             // needed for tools

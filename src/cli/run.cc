@@ -166,6 +166,9 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   addFlag(*command, "--strict", options->strict,
           "End the application with an error if something cannot be instrumented")
       ->needs(tool);
+  addFlag(*command, "-q,--quiet", options->quiet,
+          "Show no progress on the terminal, which is there when something takes over a second")
+      ->needs(tool);
   command->add_option("--attach", options->attach)->type_name("PID")->group("");
   command->footer(
       "In the name of any FILE and of DIR, %pid%, %hostname%, %rank% (in MPI) and %env{NAME}% are replaced, by "

@@ -156,6 +156,7 @@ Result<void> prepareRuntime(const RunOptions &options) {
   RuntimeRun run;
   run.library = LUTHIER_TRY(findRuntime(program));
   run.trace = options.trace;
+  run.quiet = options.quiet;
   if (!options.tools.empty()) {
     run.tools = LUTHIER_TRY(toolSettings(options, program, run.library));
     run.exitShim = LUTHIER_TRY(findExitShim(program));

@@ -43,6 +43,7 @@ struct RunOptions {
   std::optional<uint64_t> hostcallPackets;
   std::string hookForm;
   bool strict = false;
+  bool quiet = false;
   std::string attach;
 };
 
