@@ -11,6 +11,7 @@
 #include "cli/gpu_detect.h"
 #include "installed_luthier.h"
 #include "isa/target.h"
+#include "temp_folder.h"
 
 namespace luthier::cli {
 namespace {
@@ -197,6 +198,14 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
   EXPECT_THAT(luthier("cfg /x --kernel y -o ''").err, HasSubstr("-o: a value is expected"));
   EXPECT_THAT(luthier("insepct x").err, HasSubstr("Did you mean 'inspect'?"));
   EXPECT_THAT(luthier("disasm /x --kernle y").err, HasSubstr("Did you mean '--kernel'?"));
+}
+
+TEST_F(Run, YamlIsRefusedByName) {
+  const TempFolder folder;
+  const ShellOutcome outcome =
+      luthier("run -i " + folder.write("options.yaml", "tool: instr_count\n").string() + " -- echo started");
+  EXPECT_EQ(outcome.exitCode(), 2);
+  EXPECT_THAT(outcome.err, HasSubstr("YAML is not read: write it as JSON"));
 }
 
 TEST_F(Run, StatsFileThatCannotBeWritten) {
