@@ -23,3 +23,12 @@ configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/luthierConfig.cmake.in
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/luthierConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/package/luthierConfig.cmake ${PROJECT_BINARY_DIR}/package/luthierConfigVersion.cmake
   ${PROJECT_SOURCE_DIR}/cmake/LuthierTool.cmake DESTINATION ${package})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/luthier.pc.in ${PROJECT_BINARY_DIR}/package/luthier.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/package/luthier.pc DESTINATION lib/pkgconfig)
+
+# The pages, where their links to each other lead.
+set(pages share/doc/luthier)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CONTRIBUTING.md ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${pages})
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${pages} RENAME copyright) # as Debian calls it
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${pages})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/tools DESTINATION ${pages} FILES_MATCHING PATTERN README.md)

@@ -128,6 +128,8 @@ void addPlace(json &out, const CodePlace &place) {
   json &source = out["source"] = json::array();
   for (const SourcePosition &at : place.source)
     source.push_back({{"file", at.file}, {"line", at.line}, {"column", at.column}, {"function", at.function}});
+  if (!place.owner.empty())
+    out["owner"] = place.owner;
 }
 
 void readPlace(const Reader &reader, CodePlace &place) {
@@ -136,6 +138,7 @@ void readPlace(const Reader &reader, CodePlace &place) {
   reader.get("function", place.function);
   reader.get("offset", place.offset);
   reader.get("pc", place.pc);
+  reader.get("owner", place.owner);
   reader.list("code", place.code, [](const Reader &line, CodeLine &into) {
     line.get("offset", into.offset);
     line.get("text", into.text);

@@ -88,6 +88,7 @@ struct CodePlace {
   uint64_t pc = 0;
   std::vector<CodeLine> code;         ///< around the instruction
   std::vector<SourcePosition> source; ///< innermost function first; empty without debug information
+  std::string owner;                  ///< in instrumented code: the kernel itself, or which hook; else empty
   bool operator==(const CodePlace &) const = default;
 };
 

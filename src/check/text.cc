@@ -60,6 +60,8 @@ std::string workItems(const Finding &finding) {
 void addCode(Lines &lines, const CodePlace &place) {
   if (!place.function.empty())
     lines.add("function", place.function);
+  if (!place.owner.empty())
+    lines.add("belongs to", place.owner);
   for (size_t n = 0; n < place.source.size(); ++n) {
     const SourcePosition &at = place.source[n];
     std::string where = fmt::format("{}:{}", at.file, at.line);

@@ -12,8 +12,8 @@
 #include "cli/command.h"
 #include "cli/listing.h"
 #include "cli/options.h"
+#include "object/code_map.h"
 #include "object/source_lines.h"
-#include "rewrite/emit.h"
 #include "support/demangle.h"
 #include "support/log.h"
 
@@ -90,7 +90,7 @@ private:
     if (options_.source)
       lines.emplace(LUTHIER_TRY(object::SourceLines::of(object)));
     lines_ = lines ? &*lines : nullptr;
-    map_ = LUTHIER_TRY(rewrite::readCodeMap(object));
+    map_ = LUTHIER_TRY(object::readCodeMap(object));
     addSharedHooks(*program, symbols);
     for (const object::Symbol *symbol : symbols) {
       isa::Decoder &decoder = *LUTHIER_TRY(program->decoder(*symbol));
@@ -112,7 +112,7 @@ private:
     const std::string prefix = fmt::format("{}{}", symbols[0]->name, analysis::kSharedHookInfix);
     for (const object::Symbol *function : program.functions())
       if (const auto *range = map_.find(function->address);
-          range && range->kind == rewrite::CodeRange::Kind::SharedHook && function->name.starts_with(prefix))
+          range && range->kind == object::CodeKind::SharedHook && function->name.starts_with(prefix))
         symbols.push_back(function);
   }
 
@@ -218,23 +218,17 @@ private:
     return text;
   }
 
-  /// The address that an instruction had; for what was inserted, that of the instruction that it belongs to.
-  static uint64_t originalOf(const rewrite::CodeMap::Range &range, uint64_t address) {
-    return range.kind == rewrite::CodeRange::Kind::Original ? range.original + (address - range.address)
-                                                            : range.original;
-  }
-
   /// In front of what was not there before.
-  static char markOf(const rewrite::CodeMap::Range *range) {
+  static char markOf(const object::CodeMap::Range *range) {
     if (!range)
       return ' ';
     switch (range->kind) {
-    case rewrite::CodeRange::Kind::Original:
+    case object::CodeKind::Original:
       return ' ';
-    case rewrite::CodeRange::Kind::Replacement:
+    case object::CodeKind::Replacement:
       return '*';
-    case rewrite::CodeRange::Kind::Fragment:
-    case rewrite::CodeRange::Kind::SharedHook:
+    case object::CodeKind::Fragment:
+    case object::CodeKind::SharedHook:
       return '>';
     default:
       return '+';
@@ -242,8 +236,8 @@ private:
   }
 
   /// A line where a piece of the new code begins.
-  static std::string headingOf(const rewrite::CodeMap::Range &range) {
-    using Kind = rewrite::CodeRange::Kind;
+  static std::string headingOf(const object::CodeMap::Range &range) {
+    using Kind = object::CodeKind;
     switch (range.kind) {
     case Kind::Entry:
       return "            ; entry: what the hooks need from a wave's start\n";
@@ -281,7 +275,7 @@ private:
                           block.reachable ? "" : ", unreachable");
       for (uint32_t k = block.first; k <= block.last(); ++k) {
         const Instr &instr = cfg.instrs()[k];
-        const rewrite::CodeMap::Range *range = map_.find(instr.address());
+        const object::CodeMap::Range *range = map_.find(instr.address());
         if (range && range->address == instr.address())
           text += headingOf(*range);
         if (std::string line = sourceOf(instr); !line.empty() && line != lastLine) {
@@ -331,9 +325,9 @@ private:
                              {"text", listing.text(instr)}};
         if (const std::string source = sourceOf(instr); !source.empty())
           line["source"] = source;
-        if (const rewrite::CodeMap::Range *range = map_.find(instr.address())) {
+        if (const object::CodeMap::Range *range = map_.find(instr.address())) {
           line["kind"] = toString(range->kind);
-          line["original"] = originalOf(*range, instr.address());
+          line["original"] = range->originalOf(instr.address());
           if (!range->note.empty() && range->address == instr.address())
             line["hook"] = range->note;
         }
@@ -359,7 +353,7 @@ private:
   bool first_ = true;
   uint64_t number_ = 0; ///< of the object that is printed
   const object::SourceLines *lines_ = nullptr;
-  rewrite::CodeMap map_; ///< empty for code that has not been rewritten
+  object::CodeMap map_; ///< empty for code that has not been rewritten
   std::map<std::string, analysis::Budget> budgets_;
   std::map<std::string, uint64_t> kernels_;
 };

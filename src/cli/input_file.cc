@@ -56,6 +56,10 @@ void applyInputFile(CLI::App &command, const std::string &path,
   try {
     file = json::parse(*text);
   } catch (const json::parse_error &error) {
+    if (path.ends_with(".yaml") || path.ends_with(".yml"))
+      refuse(
+          path,
+          "YAML is not read: write it as JSON, as in {\"tool\": \"instr_count\", \"kernel-include-regex\": \"gemm\"}");
     refuse(path, fmt::format("not JSON: {}", error.what()));
   }
   if (!file.is_object())

@@ -1,6 +1,7 @@
-// `luthier instrument FILE`: hooks put into kernels of a file, without running it; the result is a code object that
-// takes the original's place.
+// `luthier instrument FILE`: hooks put into kernels of a file, without running it; the result is a file that takes the
+// original's place: a program or library with its bundles replaced, a bundle, or a code object.
 
+#include <filesystem>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -11,6 +12,8 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/site_spec.h"
+#include "object/mapped_file.h"
+#include "object/replace_images.h"
 #include "rewrite/emit.h"
 #include "support/demangle.h"
 #include "support/file.h"
@@ -22,10 +25,14 @@ namespace {
 
 struct InstrumentOptions {
   CodeFile file;
-  std::string kernel, hooks, output, hookForm;
+  std::string kernel{"all"}, hooks, output, hookForm;
   std::vector<std::string> at;
   bool keepGoing = false, verbose = false;
+  bool codeObject = false;
 };
+
+/// What --kernel says for all of them.
+constexpr std::string_view kAll = "all";
 
 /// Reasons and places are listed up to here; the numbers count all.
 constexpr size_t kMostListed = 10;
@@ -41,18 +48,45 @@ public:
         counter = static_cast<uint32_t>(specs_.size());
     }
     LUTHIER_TRY(loadHooks());
-    const SelectedFunction selected = LUTHIER_TRY(select());
-    const object::CodeObject &object = *selected.object;
+    matched_.resize(specs_.size());
+    if (options_.kernel != kAll) {
+      const SelectedFunction selected =
+          LUTHIER_TRY(selectFunction(options_.file, options_.kernel, FunctionKind::Kernel));
+      named_ = demangle(selected.symbol->name);
+      LUTHIER_TRY(rewrite(*selected.object, selected.number, {selected.symbol}));
+    } else {
+      if (options_.codeObject)
+        LUTHIER_TRY(checkOneObject());
+      LUTHIER_TRY(forEachObject(options_.file, [&](const object::CodeObject &object, uint64_t number) -> Result<void> {
+        std::vector<const object::Symbol *> kernels;
+        for (const object::Symbol &kernel : object.kernels())
+          kernels.push_back(&kernel);
+        return rewrite(object, number, kernels);
+      }));
+    }
+    if (!kernels_)
+      return makeError("{}: there is no kernel in it", options_.file.path);
+    for (size_t n = 0; n < specs_.size(); ++n)
+      if (!matched_[n])
+        LUTHIER_TRY(fail(fmt::format("nothing in {} matches --at '{}'", named_.empty() ? "any kernel" : named_,
+                                     specs_[n].text)));
+    if (rejected_)
+      LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));
+    if (images_.empty())
+      return makeError("{}: no kernel could be rewritten; {} is not written", options_.file.path, options_.output);
+    return write();
+  }
+
+private:
+  /// Rewrites these kernels of a code object.
+  Result<void> rewrite(const object::CodeObject &object, uint64_t number,
+                       const std::vector<const object::Symbol *> &kernels) {
+    kernels_ += object.kernels().size();
+    if (kernels.empty())
+      return {};
     // Nobody who launches kernels of a file knows of launches that are instrumented: one copy of everything.
     const auto rewriter = LUTHIER_TRY(rewrite::Rewriter::create(object, compiler_, rewrite::LaunchBlocks::Variables));
     rewriter->setForm(LUTHIER_TRY(chooseHookForm(options_.hookForm)));
-    std::vector<const object::Symbol *> kernels;
-    if (selected.symbol)
-      kernels = {selected.symbol};
-    else
-      for (const object::Symbol &kernel : object.kernels())
-        kernels.push_back(&kernel);
-    matched_.resize(specs_.size());
     std::vector<rewrite::Variant> variants;
     for (const object::Symbol *kernel : kernels) {
       auto variant = instrument(*rewriter, *kernel);
@@ -65,23 +99,30 @@ public:
         return variant.error();
       log::error("{}", variant.error().message());
     }
-    for (size_t n = 0; n < specs_.size(); ++n)
-      if (!matched_[n])
-        LUTHIER_TRY(
-            fail(fmt::format("nothing in {} matches --at '{}'",
-                             selected.symbol ? demangle(selected.symbol->name) : "any kernel", specs_[n].text)));
-    if (rejected_)
-      LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));
     if (variants.empty())
-      return makeError("{}: no kernel could be rewritten; {} is not written", options_.file.path, options_.output);
-    const auto bytes = LUTHIER_TRY(rewrite::emitMerged(object, variants));
-    LUTHIER_TRY(replaceFile(options_.output, bytes));
-    std::cout << fmt::format("{}: {} of {} kernels rewritten, {} bytes\n", options_.output, variants.size(),
-                             object.kernels().size(), bytes.size());
+      return {};
+    rewritten_ += variants.size();
+    images_[number] = LUTHIER_TRY(rewrite::emitMerged(object, variants));
     return {};
   }
 
-private:
+  Result<void> write() {
+    std::vector<std::byte> bytes;
+    if (options_.codeObject) {
+      bytes = std::move(images_.begin()->second);
+    } else {
+      const auto original = LUTHIER_TRY(object::MappedFile::open(options_.file.path));
+      bytes = LUTHIER_TRY(object::replaceImages(original.bytes(), options_.file.path, images_));
+    }
+    LUTHIER_TRY(replaceFile(options_.output, bytes));
+    std::error_code failed; // programs stay programs
+    if (const auto status = std::filesystem::status(options_.file.path, failed); !options_.codeObject && !failed)
+      std::filesystem::permissions(options_.output, status.permissions(), failed);
+    std::cout << fmt::format("{}: {} of {} kernels rewritten, {} bytes\n", options_.output, rewritten_, kernels_,
+                             bytes.size());
+    return {};
+  }
+
   /// What goes wrong ends it, unless the user wants what is left.
   Result<void> fail(const std::string &message) const {
     if (!options_.keepGoing)
@@ -125,26 +166,19 @@ private:
     return {};
   }
 
-  /// The object, and the kernel unless all are meant.
-  Result<SelectedFunction> select() const {
-    if (options_.kernel != "all")
-      return selectFunction(options_.file, options_.kernel, FunctionKind::Kernel);
+  /// Of several code objects, one must be chosen to be the result.
+  Result<void> checkOneObject() const {
     std::vector<std::string> choices;
-    uint64_t last = 0;
     LUTHIER_TRY(forEachObject(options_.file, [&](const object::CodeObject &object, uint64_t number) -> Result<void> {
-      if (!object.kernels().empty()) {
+      if (!object.kernels().empty())
         choices.push_back(objectChoice(object, number));
-        last = number;
-      }
       return {};
     }));
-    if (choices.empty())
-      return makeError("{}: there is no kernel in it", options_.file.path);
     if (choices.size() > 1)
       return makeError("{}: {} code objects have kernels, and the result is one code object; choose one with --target "
                        "or --object:\n  {}",
                        options_.file.path, choices.size(), fmt::join(choices, "\n  "));
-    return selectObject(options_.file.path, last);
+    return {};
   }
 
   Result<rewrite::Variant> instrument(rewrite::Rewriter &rewriter, const object::Symbol &kernel) {
@@ -226,19 +260,22 @@ private:
   std::shared_ptr<const hook::HookModule> hooks_;
   std::vector<SiteSpec> specs_;
   std::vector<bool> matched_;
+  std::string named_;        ///< the one kernel that is meant
+  object::NewImages images_; ///< rewritten code objects
+  uint64_t kernels_ = 0, rewritten_ = 0;
   uint64_t asked_ = 0, rejected_ = 0, failures_ = 0;
 };
 
 } // namespace
 
 void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
-  CLI::App *command = root.add_subcommand("instrument", "Insert hooks into kernels of a file and write a code object");
+  CLI::App *command =
+      root.add_subcommand("instrument", "Insert hooks into kernels of a file and write a file that runs");
   auto options = std::make_shared<InstrumentOptions>();
   addCodeFile(*command, options->file);
   command
       ->add_option("--kernel", options->kernel,
-                   "The kernel: its name, or a part of it; `all` for all kernels of the object")
-      ->required()
+                   "The kernel: its name, or a part of it that no other has (default: all kernels)")
       ->type_name("NAME")
       ->check(notEmpty);
   command->add_option("--hooks", options->hooks, "The hooks, compiled to bitcode (docs/hooks.md)")->type_name("FILE");
@@ -246,11 +283,12 @@ void addInstrumentCommand(CLI::App &root, Invocation &invocation) {
       ->type_name("SPEC")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->expected(1);
-  command->add_option("-o", options->output, "The code object to write")
+  command->add_option("-o", options->output, "The file to write: FILE with the new code in it")
       ->required()
       ->type_name("FILE")
       ->check(notEmpty);
   addHookForm(*command, options->hookForm);
+  addFlag(*command, "--code-object", options->codeObject, "Write the code object alone, without the file around it");
   addFlag(*command, "--keep-going", options->keepGoing, "Write the rest if sites or kernels are refused");
   addFlag(*command, "--verbose", options->verbose, "List all refused sites");
   command->footer(

@@ -179,6 +179,8 @@ Result<Environment> runtimeEnvironment(const RuntimeRun &run, const Environment 
   set["LUTHIER_RUN"] = fmt::format("{}.{}{:09}", getpid(), now.tv_sec, now.tv_nsec);
   if (!run.trace.empty())
     set["LUTHIER_TRACE"] = run.trace;
+  if (run.quiet)
+    set[env::kProgress.name] = "0";
   if (run.outputFile)
     set[env::kTraceFile.name] = *run.outputFile;
   if (run.tools) {
@@ -224,6 +226,8 @@ Result<Environment> virtualEnvironment(const VirtualRun &run, const Environment 
     set[env::kStrictResources.name] = fmt::format("{}", *run.strictSeed);
   if (run.strictL1)
     set[env::kStrictL1.name] = "1";
+  if (run.hangSeconds)
+    set[env::kHangReport.name] = fmt::format("{}", *run.hangSeconds);
   if (run.check)
     addVirtualCheck(set, current, *run.check, run.driverFolder);
   preload(set, current, run.driverFolder / preloadName);

@@ -49,9 +49,10 @@ struct VirtualRun {
   std::string traceWave = {};   // "N" or "A-B"; empty: all
   bool traceSums = false;
   bool strictWaits = false;
-  std::optional<uint64_t> poisonSeed = {}; // overwrite dead registers
-  std::optional<uint64_t> strictSeed = {}; // the physical machine
-  bool strictL1 = false;                   // with a vector L1
+  std::optional<uint64_t> poisonSeed = {};  // overwrite dead registers
+  std::optional<uint64_t> strictSeed = {};  // the physical machine
+  bool strictL1 = false;                    // with a vector L1
+  std::optional<uint64_t> hangSeconds = {}; // report kernels that run for longer
   std::optional<CheckRun> check = {};
 };
 
@@ -77,6 +78,7 @@ Environment memoryCheckEnvironment(const CheckRun &check, const std::filesystem:
 struct RuntimeRun {
   std::filesystem::path library;
   std::string trace = {};                          // a list of what to trace; empty: nothing
+  bool quiet = false;                              // show no progress
   std::optional<std::string> outputFile = {};      // of the trace, absolute
   std::optional<runtime::ToolSettings> tools = {}; // valid
   std::filesystem::path exitShim = {};             // needed for tools

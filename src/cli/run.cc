@@ -52,6 +52,12 @@ std::string validTrace(const std::string &text) {
   return parts ? "" : parts.error().message();
 }
 
+/// What people expect of a profiler, and get with an answer instead of "unknown option".
+constexpr std::string_view kNoAttaching =
+    "--attach is not possible: ROCr loads tools only when it starts, and the queues and code of a process that is\n"
+    "running already were made without them. Start the application under Luthier: luthier run [OPTIONS] -- APP\n"
+    "[ARGS...]. What is instrumented later on, --kernel-include-regex and --kernel-iteration-range choose.";
+
 int run(const RunOptions &options, const std::vector<std::string> &application) {
   if (Result<void> prepared = prepareRun(options); !prepared) {
     log::error("{}", prepared.error().message());
@@ -161,6 +167,10 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   addFlag(*command, "--strict", options->strict,
           "End the application with an error if something cannot be instrumented")
       ->needs(tool);
+  addFlag(*command, "-q,--quiet", options->quiet,
+          "Show no progress on the terminal, which is there when something takes over a second")
+      ->needs(tool);
+  command->add_option("--attach", options->attach)->type_name("PID")->group("");
   command->footer(
       "In the name of any FILE and of DIR, %pid%, %hostname%, %rank% (in MPI) and %env{NAME}% are replaced, by "
       "each\nprocess for itself.\n"
@@ -176,6 +186,8 @@ void addRunCommand(CLI::App &root, Invocation &invocation) {
   // Collected only to say what is missing in front of them.
   command->allow_extras();
   command->callback([command, options, ofTools, &invocation] {
+    if (command->count("--attach") > 0)
+      throw CLI::ValidationError(std::string(kNoAttaching), CLI::ExitCodes::ValidationError);
     std::vector<std::string> extras = command->remaining();
     std::map<std::string, std::optional<std::string>> fromFile;
     if (!options->inputFile.empty())

@@ -24,6 +24,7 @@
 #include "support/env.h"
 #include "support/expand_keys.h"
 #include "support/log.h"
+#include "support/variables.h"
 #include "vgpu/wave/trace.h"
 
 namespace luthier::cli {
@@ -156,6 +157,7 @@ Result<void> prepareRuntime(const RunOptions &options) {
   RuntimeRun run;
   run.library = LUTHIER_TRY(findRuntime(program));
   run.trace = options.trace;
+  run.quiet = options.quiet;
   if (!options.tools.empty()) {
     run.tools = LUTHIER_TRY(toolSettings(options, program, run.library));
     run.exitShim = LUTHIER_TRY(findExitShim(program));
@@ -195,11 +197,9 @@ Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun>
   std::vector<std::string> gpus = LUTHIER_TRY(chooseGpus(options));
   if (gpus.empty()) {
     if (!options.statsFile.empty() || options.threads || !options.traceFile.empty() || options.strictWaits ||
-        options.poisonSeed || options.strictSeed)
-      return makeError(
-          "--stats, --threads, --trace-vgpu, --strict-waits, --strict-resources and --poison-dead belong to "
-          "the virtual GPU: "
-          "add --gpu, or leave them out");
+        options.poisonSeed || options.strictSeed || options.hangSeconds)
+      return makeError("--stats, --threads, --trace-vgpu, --strict-waits, --strict-resources, --poison-dead and "
+                       "--hang-report belong to the virtual GPU: add --gpu, or leave them out");
     return {};
   }
 
@@ -219,6 +219,7 @@ Result<void> prepareRun(const RunOptions &options, const std::optional<CheckRun>
   run.poisonSeed = options.poisonSeed;
   run.strictSeed = options.strictSeed;
   run.strictL1 = options.strictL1;
+  run.hangSeconds = options.hangSeconds;
   if (check && !check->instrument)
     run.check = check;
   return setEnvironment(LUTHIER_TRY(virtualEnvironment(run, currentEnvironment())));
@@ -292,6 +293,10 @@ void addGpuOptions(CLI::App &command, RunOptions &options) {
           ->type_name("[SEED]")
           ->expected(0, 1)
           ->default_str("1");
+  addNumber(command, "--hang-report", options.hangSeconds, 1, env::kHangReport.most,
+            "Say of a kernel that has run for this long where its waves are and what they wait for. At any\ntime, "
+            "SIGQUIT (Ctrl-\\) does")
+      ->type_name("SECONDS");
   addFlag(command, "--strict-l1", options.strictL1,
           "Give each compute unit a vector L1 cache that keeps what it has read until it is invalidated")
       ->needs(strictResources);

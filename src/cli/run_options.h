@@ -29,6 +29,7 @@ struct RunOptions {
   std::optional<uint64_t> poisonSeed;
   std::optional<uint64_t> strictSeed;
   bool strictL1 = false;
+  std::optional<uint64_t> hangSeconds;
   std::string trace;
   std::string inputFile;
   std::string outputFile, outputFolder;
@@ -42,6 +43,8 @@ struct RunOptions {
   std::optional<uint64_t> hostcallPackets;
   std::string hookForm;
   bool strict = false;
+  bool quiet = false;
+  std::string attach;
 };
 
 /// The GPU, and what the virtual one counts, traces and checks.

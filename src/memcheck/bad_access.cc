@@ -92,7 +92,7 @@ std::string messageOf(const BadAccess &access, std::string_view rule, const std:
                        beyond(at, access.bytes, launch.groupSegmentSize,
                               fmt::format("the workgroup's {} bytes", launch.groupSegmentSize)));
   if (access.problem == Problem::OutsideScratch)
-    return fmt::format("{} at private offset {:#x}, {}", action, at,
+    return fmt::format("{} at private offset {:#x}, {}: a stack overflow, or an index beyond a local array", action, at,
                        beyond(at, access.bytes, launch.privateSegmentSize,
                               fmt::format("the work-item's {} bytes of scratch", launch.privateSegmentSize)));
   if (access.problem == Problem::Misaligned)

@@ -1,7 +1,6 @@
 #include "rewrite/emit.h"
 
 #include "object/elf_writer.h"
-#include "rewrite/code_map.h"
 #include "rewrite/tool_variables.h"
 
 #include <algorithm>
@@ -13,6 +12,7 @@ namespace luthier::rewrite {
 
 namespace {
 
+using object::CodeMap;
 using object::ElfWriter;
 using object::KernelDescriptor;
 using object::WriterSymbol;
@@ -205,6 +205,19 @@ Result<void> replaceMetadata(ElfWriter &writer, const object::CodeObject &origin
   return writer.replaceNote(kNoteOwner, kNoteMetadata, object::serialise(metadata));
 }
 
+/// The ranges of a variant whose code is at `address`.
+void addRanges(CodeMap &map, const Variant &variant, uint64_t address) {
+  std::vector<bool> told(variant.notes.size());
+  for (const CodeRange &range : variant.ranges) {
+    std::string note;
+    if (range.note < told.size() && !told[range.note]) {
+      told[range.note] = true;
+      note = variant.notes[range.note];
+    }
+    map.ranges.push_back({range.kind, address + range.offset, range.size, range.original, std::move(note)});
+  }
+}
+
 Result<void> addMap(ElfWriter &writer, const object::CodeObject &original, std::span<const Variant> variants,
                     std::span<const uint64_t> addresses) {
   // An object that was rewritten before keeps what its map says; the new code follows.
@@ -212,11 +225,11 @@ Result<void> addMap(ElfWriter &writer, const object::CodeObject &original, std::
   for (size_t n = 0; n < variants.size(); ++n)
     addRanges(map, variants[n], addresses[n]);
   const auto sections = original.sections();
-  if (const object::Section *old = original.section(kMapSection)) {
+  if (const object::Section *old = original.section(object::kMapSection)) {
     writer.replace(static_cast<uint32_t>(old - sections.data()), encodeCodeMap(map));
     return {};
   }
-  auto added = writer.add({.name = std::string(kMapSection),
+  auto added = writer.add({.name = std::string(object::kMapSection),
                            .type = SHT_PROGBITS,
                            .flags = 0,
                            .alignment = 8,
@@ -335,7 +348,7 @@ Result<std::vector<std::byte>> emitOverlay(const object::CodeObject &original, c
   addFunctionSymbols(writer, variant, *text, entry);
   CodeMap map;
   addRanges(map, variant, entry);
-  if (auto added = writer.add({.name = std::string(kMapSection),
+  if (auto added = writer.add({.name = std::string(object::kMapSection),
                                .type = SHT_PROGBITS,
                                .flags = 0,
                                .alignment = 8,

@@ -25,17 +25,4 @@ struct OverlayAddresses {
 Result<std::vector<std::byte>> emitOverlay(const object::CodeObject &original, const Variant &variant,
                                            const OverlayAddresses &addresses);
 
-/// The ranges and notes of a file made by emitMerged or emitOverlay, by addresses of that file.
-struct CodeMap {
-  struct Range {
-    CodeRange::Kind kind;
-    uint64_t address, size, original;
-    std::string note; ///< of the first range of a place
-  };
-  std::vector<Range> ranges; ///< ascending
-  const Range *find(uint64_t address) const;
-};
-/// Nothing for other files; an error for a damaged map.
-Result<CodeMap> readCodeMap(const object::CodeObject &object);
-
 } // namespace luthier::rewrite

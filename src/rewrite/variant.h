@@ -4,12 +4,11 @@
 #include "hook/module.h"
 #include "isa/occupancy.h"
 #include "luthier/launch_value.h"
-#include "object/code_object.h"
+#include "object/code_map.h"
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace luthier::rewrite {
@@ -35,17 +34,9 @@ struct NewFunction {
   std::string name = {};                    ///< of a hook
 };
 
-/// What a piece of the new code is.
+/// A piece of the new code.
 struct CodeRange {
-  enum class Kind : uint8_t {
-    Original,    ///< instructions of the original, unchanged but for branch targets
-    Replacement, ///< stands for an original instruction that cannot stay as it is: s_getpc_b64, calls
-    Glue,        ///< setting up and saving around a hook
-    Fragment,    ///< the hook
-    Entry,       ///< the preamble
-    Island,      ///< a branch on behalf of one that cannot reach its target
-    SharedHook,  ///< a hook that several places call
-  };
+  using Kind = object::CodeKind;
   Kind kind = Kind::Original;
   uint64_t offset = 0, size = 0; ///< in Variant::code
   uint64_t original = 0;         ///< address in the file of the instruction it belongs to
@@ -53,8 +44,6 @@ struct CodeRange {
       UINT32_MAX; ///< number of the insertion in the request, for Glue and Fragment; the first of a SharedHook
   uint32_t note = UINT32_MAX; ///< number in Variant::notes, the same for all ranges of a place
 };
-
-std::string_view toString(CodeRange::Kind kind);
 
 /// The place that a copy of a PerSite variable belongs to.
 struct SiteCopy {

@@ -4,6 +4,7 @@
 #include "runtime/running_call.h"
 #include "runtime/tool_host.h"
 #include "support/log.h"
+#include "support/status_line.h"
 #include "support/thread.h"
 
 #include <algorithm>
@@ -123,6 +124,7 @@ bool isExit(const RunningCall::Place &call) { return call && std::string_view(ca
 
 /// Without waiting for anything; the user learns what it would have to wait for.
 [[noreturn]] void dieAtOnce(int signal) {
+  status_line::erase();
   if (const RunningCall::Place call = RunningCall::now()) {
     const char digits[] = {static_cast<char>('0' + signal / 10), static_cast<char>('0' + signal % 10), 0};
     const char *const number = signal < 10 ? digits + 1 : digits;
@@ -177,10 +179,10 @@ void warnOfLongExit() {
 void run() {
   becomeInternalThread("luthier-end");
   watcher = gettid();
-  std::chrono::milliseconds interval = kSnapshotInterval;
+  auto nextSnapshot = std::chrono::steady_clock::now();
   for (;;) {
     pollfd ready{wake[0], POLLIN, 0};
-    if (poll(&ready, 1, static_cast<int>(interval.count())) > 0) {
+    if (poll(&ready, 1, static_cast<int>(kSnapshotInterval.count())) > 0) {
       char byte = 0;
       if (read(wake[0], &byte, 1) != 1)
         return;
@@ -195,11 +197,13 @@ void run() {
       continue;
     }
     warnOfLongExit();
+    ToolHost::instance().showProgress();
     const auto begin = std::chrono::steady_clock::now();
+    if (begin < nextSnapshot)
+      continue;
     ToolHost::instance().writeSnapshot();
-    const auto took = std::chrono::steady_clock::now() - begin;
-    interval =
-        std::max(kSnapshotInterval, std::chrono::duration_cast<std::chrono::milliseconds>(took * kSnapshotShare));
+    const auto end = std::chrono::steady_clock::now();
+    nextSnapshot = end + (end - begin) * (kSnapshotShare - 1);
   }
 }
 

@@ -97,6 +97,7 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   if (!options_.runtimeKernels && KernelFilter::isRuntimeKernel(identity.symbol))
     return skip(report::kRuntimeKernel);
 
+  const Progress::Task task(progress_, fmt::format("instrumenting {}", account.name));
   const auto view = viewOf(object);
   if (!view)
     return fail(view.error().message());
@@ -121,6 +122,7 @@ std::shared_ptr<InstrumentedKernel> KernelInstrumenter::instrument(uint64_t kern
   if (options_.strict)
     for (const auto &[reason, count] : account.rejected)
       account_.fail(fmt::format("{}: {} sites were rejected: {}", account.name, count, reason));
+  progress_.kernelInstrumented();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   account.seconds += seconds;
   account_.addSeconds(seconds);

@@ -8,6 +8,7 @@
 #include "runtime/kernel_filter.h"
 #include "runtime/kernel_identity.h"
 #include "runtime/loaded_tools.h"
+#include "runtime/progress.h"
 #include "runtime/run_details.h"
 
 #include <memory>
@@ -19,9 +20,9 @@ namespace luthier::runtime {
 class KernelInstrumenter {
 public:
   KernelInstrumenter(LoadedTools &tools, RunAccount &account, RunDetails &details, KernelIdentities &identities,
-                     ToolMemory &memory, SiteValues &siteValues, HookModules &modules)
+                     ToolMemory &memory, SiteValues &siteValues, HookModules &modules, Progress &progress)
       : tools_(tools), account_(account), details_(details), identities_(identities), memory_(memory),
-        siteValues_(siteValues), modules_(modules) {}
+        siteValues_(siteValues), modules_(modules), progress_(progress) {}
 
   struct Options {
     KernelFilter filter;
@@ -55,6 +56,7 @@ private:
   ToolMemory &memory_;
   SiteValues &siteValues_;
   HookModules &modules_;
+  Progress &progress_;
   Options options_;
   std::unique_ptr<hook::FragmentCompiler> compiler_;
   std::unordered_map<uint64_t, Object> objects_; ///< by number of the captured code

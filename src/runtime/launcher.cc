@@ -54,6 +54,7 @@ void Launcher::onPackets(hsa::PacketBatch &batch) {
   const bool late = tools_.closed();
   for (hsa::PacketBatch::Entry &entry : batch.entries)
     if (entry.packet.kernelDispatch()) {
+      ++seen_;
       if (late)
         ++late_;
       else

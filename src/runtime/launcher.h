@@ -41,6 +41,8 @@ public:
   uint64_t late() const { return late_; }
   /// Instrumented launches that have not completed.
   uint64_t inFlight() const { return inFlight_; }
+  /// Launches of all kernels.
+  uint64_t seen() const { return seen_; }
 
 private:
   /// What is called when a launch has completed.
@@ -95,7 +97,7 @@ private:
   HookCalls &calls_;
   RunDetails &details_;
   Options options_;
-  std::atomic<uint64_t> launches_ = 0, inFlight_ = 0, released_ = 0, late_ = 0;
+  std::atomic<uint64_t> seen_ = 0, launches_ = 0, inFlight_ = 0, released_ = 0, late_ = 0;
 };
 
 } // namespace luthier::runtime

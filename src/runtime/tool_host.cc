@@ -2,6 +2,7 @@
 
 #include "hsa/signal.h"
 #include "support/log.h"
+#include "support/variables.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,12 @@ namespace {
 
 constexpr std::chrono::milliseconds kWaitForTools(2000);
 const std::atomic<bool> kNotReleased = false;
+
+/// Not in the middle of a trace.
+bool wantsProgress() {
+  const Result<bool> wanted = env::flag(env::kProgress, true);
+  return wanted && *wanted && (!env::text("LUTHIER_TRACE") || env::text(env::kTraceFile.name));
+}
 
 } // namespace
 
@@ -63,6 +70,8 @@ bool ToolHost::start() {
   tools_.setOptions(settings_.options);
   for (const std::string &path : settings_.tools)
     tools_.load(path);
+  if (tools_.anyWorks() && wantsProgress())
+    progress_.start();
   if (!tools_.anyWorks())
     account_.logAndRecord(log::Level::error, "no tool works: the application runs unmodified");
   // A report that cannot be written is better known now than at the end.
@@ -208,6 +217,7 @@ void ToolHost::noteLateLaunches() {
 
 void ToolHost::endProcess() {
   log::error("ending the application because of --strict");
+  progress_.stop();
   tools_.retire();
   writer_.finish(results());
   tools_.close();
@@ -236,6 +246,7 @@ void ToolHost::finish(Ending ending) {
     tools_.callEach("exit", [](LoadedTool &tool) { tool.tool->exit(); });
   }
   tools_.retire();
+  progress_.stop();
   if (account_.now().kernels.empty()) {
     incomplete_ = true;
     account_.logAndRecord(settings_.strict ? log::Level::error : log::Level::warn,

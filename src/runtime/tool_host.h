@@ -14,6 +14,7 @@
 #include "runtime/kernel_registry.h"
 #include "runtime/launcher.h"
 #include "runtime/loaded_tools.h"
+#include "runtime/progress.h"
 #include "runtime/report_writer.h"
 #include "runtime/run_account.h"
 #include "runtime/run_details.h"
@@ -53,6 +54,8 @@ public:
   /// At the very end: tells the user of launches by the application's own exit handlers, which no report has. Under
   /// --strict they are a failure.
   void noteLateLaunches();
+  /// Called about once a second.
+  void showProgress() { progress_.tick(launcher_.seen(), launcher_.inFlight()); }
   /// Writes what there is, for when the end may come without notice.
   void writeSnapshot();
 
@@ -92,7 +95,8 @@ private:
   SiteValues siteValues_{memory_};
   KernelRegistry kernels_;
   KernelIdentities identities_;
-  KernelInstrumenter instrumenter_{tools_, account_, details_, identities_, memory_, siteValues_, modules_};
+  Progress progress_;
+  KernelInstrumenter instrumenter_{tools_, account_, details_, identities_, memory_, siteValues_, modules_, progress_};
   Launcher launcher_{tools_, account_, instrumenter_, kernels_, memory_, calls_, details_};
   ReportWriter writer_;
   std::mutex laterMutex_; ///< guards what follows: what is done when the lock of tools is to be had

@@ -1,5 +1,6 @@
 #include "support/log.h"
 
+#include "support/status_line.h"
 #include "support/variables.h"
 #include "support/write_all.h"
 
@@ -38,6 +39,7 @@ Level readLevel() {
 // stderr may be a pipe that takes less than the whole line; only then is a line more than one write.
 void writeToStderr(std::string_view bytes) {
   const int savedErrno = errno;
+  status_line::erase();
   writeAll(STDERR_FILENO, bytes);
   errno = savedErrno;
 }

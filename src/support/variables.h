@@ -32,33 +32,22 @@ inline constexpr Variable kStrictWaits{"LUTHIER_VGPU_STRICT_WAITS", ValueType::K
 inline constexpr Variable kPoisonDead{"LUTHIER_VGPU_POISON_DEAD", ValueType::Kind::Number};
 inline constexpr Variable kStrictResources{"LUTHIER_VGPU_STRICT_RESOURCES", ValueType::Kind::Number};
 inline constexpr Variable kStrictL1{"LUTHIER_VGPU_STRICT_L1", ValueType::Kind::Flag};
+inline constexpr Variable kHangReport{"LUTHIER_VGPU_HANG_REPORT", ValueType::Kind::Number, 0, 1'000'000};
 inline constexpr Variable kTraceSums{"LUTHIER_VGPU_TRACE_SUMS", ValueType::Kind::Flag};
 inline constexpr Variable kStats{"LUTHIER_VGPU_STATS", ValueType::Kind::OutputFile};
 inline constexpr Variable kVgpuTrace{"LUTHIER_VGPU_TRACE", ValueType::Kind::OutputFile};
 inline constexpr Variable kCheckLeaks{"LUTHIER_CHECK_LEAKS", ValueType::Kind::Flag};
 inline constexpr Variable kCheckInitStores{"LUTHIER_CHECK_INIT_STORES", ValueType::Kind::Flag};
 inline constexpr Variable kCheckQuarantine{"LUTHIER_CHECK_QUARANTINE", ValueType::Kind::Number, 0, 1u << 20};
+inline constexpr Variable kProgress{"LUTHIER_PROGRESS", ValueType::Kind::Flag};
 inline constexpr Variable kChildren{"LUTHIER_CHILDREN", ValueType::Kind::Flag};
 inline constexpr Variable kHookForm{"LUTHIER_HOOK_FORM", ValueType::Kind::Choice, 0, 0, kHookForms};
 inline constexpr Variable kTraceFile{"LUTHIER_TRACE_FILE", ValueType::Kind::OutputFile};
 
-inline constexpr const Variable *kVariables[] = {&kLog,
-                                                 &kCpu,
-                                                 &kTranslate,
-                                                 &kThreads,
-                                                 &kStrictWaits,
-                                                 &kPoisonDead,
-                                                 &kStrictResources,
-                                                 &kStrictL1,
-                                                 &kTraceSums,
-                                                 &kStats,
-                                                 &kVgpuTrace,
-                                                 &kTraceFile,
-                                                 &kChildren,
-                                                 &kHookForm,
-                                                 &kCheckLeaks,
-                                                 &kCheckQuarantine,
-                                                 &kCheckInitStores};
+inline constexpr const Variable *kVariables[] = {
+    &kLog,      &kCpu,       &kTranslate,  &kThreads,         &kStrictWaits,    &kPoisonDead, &kStrictResources,
+    &kStrictL1, &kTraceSums, &kStats,      &kHangReport,      &kVgpuTrace,      &kTraceFile,  &kProgress,
+    &kChildren, &kHookForm,  &kCheckLeaks, &kCheckQuarantine, &kCheckInitStores};
 
 /// Set by `luthier check`: the folder that findings are recorded in (check/records.h).
 inline constexpr const char *kCheckRecords = "LUTHIER_CHECK_RECORDS";

@@ -33,7 +33,7 @@ EXPECTED = {
     "misaligned_scalar": ("misaligned", r"s_load_(dword|b32)", [], "the hardware ignores the two low bits"),
     "lds_read": ("lds-out-of-bounds", r"ds_(read|load)_b32", [63], "read of 4 bytes at LDS offset 0x100, 0 bytes behind the end of the workgroup's 256 bytes"),
     "lds_write": ("lds-out-of-bounds", r"ds_(write|store)_b32", [63], "write of 4 bytes at LDS offset 0x100, 0 bytes behind the end of the workgroup's 256 bytes"),
-    "scratch": ("scratch-out-of-bounds", r"(buffer|scratch|flat)_store_(dword|b32)", [33], "bytes behind the end of the work-item's"),
+    "scratch": ("scratch-out-of-bounds", r"(buffer|scratch|flat)_store_(dword|b32)", [33], "bytes of scratch: a stack overflow"),
     "pinned": ("out-of-bounds", STORE, [100], "0 bytes behind the end of 400 bytes of pinned host memory"),
     "flat_global": ("out-of-bounds", r"flat_store_(dword|b32)", [63], "write of 4 bytes, 0 bytes behind the end of 256 bytes of device memory"),
     "flat_lds": ("lds-out-of-bounds", r"flat_store_(dword|b32)", [63], "write of 4 bytes at LDS offset 0x100, 0 bytes behind the end of the workgroup's 256 bytes"),

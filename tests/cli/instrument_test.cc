@@ -233,13 +233,19 @@ TEST_F(InstrumentTest, WhatUsersGetWrong) {
 }
 
 TEST_F(InstrumentTest, Targets) {
-  const Outcome which = instrument(kTwoTargets, "--kernel all --at 'kernel-entry: count(1)'");
+  const Outcome which = instrument(kTwoTargets, "--code-object --at 'kernel-entry: count(1)'");
   EXPECT_EQ(which.exitCode, 1);
   EXPECT_THAT(which.output, HasSubstr("2 code objects have kernels"));
   const Outcome chosen =
       instrument(kTwoTargets, "--kernel all --target gfx906 --at 'kernel-entry: count(1)' --at 'kernel-exit: flush()'");
   EXPECT_EQ(chosen.exitCode, 0) << chosen.output;
   EXPECT_THAT(chosen.output, HasSubstr("(gfx906)"));
+  // The result is a bundle like the one that was given, with new code for both.
+  const Outcome both = instrument(kTwoTargets, "--at 'kernel-entry: count(1)' --at 'kernel-exit: flush()'");
+  EXPECT_EQ(both.exitCode, 0) << both.output;
+  EXPECT_THAT(both.output, HasSubstr("14 of 14 kernels rewritten"));
+  const Outcome listed = runLuthier("inspect \"" + output() + "\" --variables");
+  EXPECT_THAT(listed.output, AllOf(HasSubstr("gfx906"), HasSubstr("gfx1030"), HasSubstr("blocks"))) << both.output;
 }
 
 } // namespace

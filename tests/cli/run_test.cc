@@ -11,6 +11,7 @@
 #include "cli/gpu_detect.h"
 #include "installed_luthier.h"
 #include "isa/target.h"
+#include "temp_folder.h"
 
 namespace luthier::cli {
 namespace {
@@ -178,6 +179,8 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
       {"--trace-vgpu t --trace-wave 99999999999999999999", "'99999999999999999999' is not a wave"},
       {"--trace everything", "--trace: 'everything' cannot be traced"},
       {"--trace ''", "--trace"},
+      {"--hang-report 0", "--hang-report is '0'; expected a number from 1"},
+      {"--attach 1234", "--attach is not possible: ROCr loads tools only when it starts"},
       {"--thread 2", "Did you mean '--threads'?"},
   };
   for (const auto &[options, message] : bad) {
@@ -186,6 +189,8 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
     EXPECT_THAT(outcome.out, IsEmpty()) << options;
     EXPECT_THAT(outcome.err, HasSubstr(message)) << options;
   }
+  EXPECT_EQ(luthier("run --attach 1234").exitCode(), 2);
+  EXPECT_THAT(luthier("run --attach 1234").err, HasSubstr("luthier run [OPTIONS] -- APP"));
   EXPECT_THAT(luthier("trace dump -f xml x").err,
               HasSubstr("--format: the value is 'xml'; expected one of: text, csv"));
   EXPECT_THAT(luthier("disasm /x --kernel ''").err, HasSubstr("--kernel: a value is expected"));
@@ -193,6 +198,14 @@ TEST_F(Run, ValuesOfOptionsAreChecked) {
   EXPECT_THAT(luthier("cfg /x --kernel y -o ''").err, HasSubstr("-o: a value is expected"));
   EXPECT_THAT(luthier("insepct x").err, HasSubstr("Did you mean 'inspect'?"));
   EXPECT_THAT(luthier("disasm /x --kernle y").err, HasSubstr("Did you mean '--kernel'?"));
+}
+
+TEST_F(Run, YamlIsRefusedByName) {
+  const TempFolder folder;
+  const ShellOutcome outcome =
+      luthier("run -i " + folder.write("options.yaml", "tool: instr_count\n").string() + " -- echo started");
+  EXPECT_EQ(outcome.exitCode(), 2);
+  EXPECT_THAT(outcome.err, HasSubstr("YAML is not read: write it as JSON"));
 }
 
 TEST_F(Run, StatsFileThatCannotBeWritten) {

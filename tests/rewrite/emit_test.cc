@@ -194,9 +194,9 @@ TEST_F(EmitTest, MapGoesBackAndForth) {
                   {CodeRange::Kind::Original, 12, first.code.size() - 12, first.kernel->address}};
   first.notes = {"nothing", "count(v3)"};
   const File merged(must(emitMerged(original_.object, variants)));
-  const CodeMap map = must(readCodeMap(merged.object));
+  const object::CodeMap map = must(readCodeMap(merged.object));
   const uint64_t address = merged.kernel(first.kernel->name).address;
-  const CodeMap::Range *glue = map.find(address + 7), *fragment = map.find(address + 8);
+  const object::CodeMap::Range *glue = map.find(address + 7), *fragment = map.find(address + 8);
   ASSERT_TRUE(glue && fragment);
   EXPECT_EQ(glue->kind, CodeRange::Kind::Glue);
   EXPECT_EQ(glue->note, "count(v3)");
@@ -209,7 +209,7 @@ TEST_F(EmitTest, MapGoesBackAndForth) {
   const File again(must(emitMerged(merged.object, {})));
   Variant third = must(copyOf(merged.object, merged.kernel("resources"), must(merged->metadata())));
   const File twice(must(emitMerged(merged.object, {&third, 1})));
-  const CodeMap both = must(readCodeMap(twice.object));
+  const object::CodeMap both = must(readCodeMap(twice.object));
   EXPECT_EQ(both.ranges.size(), map.ranges.size() + third.ranges.size());
   EXPECT_EQ(both.find(twice.kernel("resources").address)->original, merged.kernel("resources").address);
 }

@@ -478,5 +478,23 @@ TEST(Survival, NoKernelIsLaunched) {
   EXPECT_THAT(strict.errors, HasSubstr("no kernel was launched"));
 }
 
+// Whose fault it is.
+
+TEST(Faults, SayWhetherTheyAreTheKernels) {
+  const ToolRun faulty = run({.tools = {kTool}}, {LUTHIER_SAMPLES "/memory_fault"});
+  EXPECT_THAT(faulty.errors, testing::ContainsRegex("belongs to  the kernel itself: 0x[0-9a-f]+ before it was "
+                                                    "instrumented\n"));
+  const ToolRun illegal = run({.tools = {kTool}}, {TEST_PROGRAMS "/illegal_instruction", "graphics"});
+  EXPECT_THAT(illegal.errors, testing::ContainsRegex("belongs to  the kernel itself: 0x[0-9a-f]+ before it was "
+                                                     "instrumented\n"));
+  const ToolRun plain = run({}, {LUTHIER_SAMPLES "/memory_fault"});
+  EXPECT_THAT(plain.errors, testing::Not(HasSubstr("belongs to")));
+}
+
+TEST(Faults, SayWhetherTheyAreAHooks) {
+  const ToolRun wild = run({.tools = {TEST_TOOLS "/libwild.so"}}, {LUTHIER_SAMPLES "/vector_add"});
+  EXPECT_THAT(wild.errors, HasSubstr("belongs to  the hook writeAnywhere(), inserted at the kernel's 0x0000\n"));
+}
+
 } // namespace
 } // namespace luthier::runtime::test

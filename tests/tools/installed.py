@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""Usage: installed.py install CMAKE BUILD PREFIX
+"""Usage: installed.py install CPACK BUILD ROOT/usr
        installed.py headers PREFIX
        installed.py tools CMAKE BUILD PREFIX SOURCES WORK
 
-What somebody has who has nothing but an installation. install: puts BUILD into PREFIX. headers: each installed header
+What somebody has who has nothing but an installation. install: packs BUILD as a Debian package and unpacks it into ROOT,
+where nobody told it that it would be. headers: each installed header
 compiles by itself, those of the host by Clang and by GCC (luthier_add_tool works with both), those of hooks as hooks.
 tools: the tools that Luthier ships (SOURCES) build in WORK with find_package(luthier) and GCC, and run.
 """
+import glob
 import os
 import shutil
 import subprocess
@@ -25,9 +27,41 @@ def call(*command, **more):
     return done.stdout
 
 
-def install(cmake, build, prefix):
-    shutil.rmtree(prefix, ignore_errors=True)
-    call(cmake, "--install", build, "--prefix", prefix)
+# What every Debian has from release 12 on, under these names.
+DEPENDS = {"libc6", "libgcc-s1", "libstdc++6", "libzstd1", "zlib1g"}
+MOST_BYTES = 100 << 20
+PARTS = ("bin/luthier", "lib/libluthier.so", "lib/luthier/tools/libinstr_count.so", "lib/cmake/luthier/luthierConfig.cmake",
+         "lib/pkgconfig/luthier.pc", "share/man/man1/luthier-run.1", "share/bash-completion/completions/luthier",
+         "share/zsh/site-functions/_luthier", "share/fish/vendor_completions.d/luthier.fish", "share/doc/luthier/README.md",
+         "share/doc/luthier/copyright", "share/doc/luthier/docs/tools.md", "share/doc/luthier/tools/instr_count/README.md")
+
+
+def install(cpack, build, prefix):
+    root = os.path.dirname(prefix)
+    package = root + "-package"
+    for folder in (root, package):
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+    # Better compression takes minutes.
+    call(cpack, "-G", "DEB", "-B", package, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=zstd", cwd=build)
+    deb = glob.glob(package + "/*.deb")
+    if len(deb) != 1:
+        sys.exit(f"{len(deb)} packages in {package}")
+    depends = call("dpkg-deb", "-f", deb[0], "Depends")
+    names = {one.split()[0] for one in depends.split(",")}
+    if names != DEPENDS:
+        sys.exit(f"the package depends on {depends}, not on {', '.join(sorted(DEPENDS))}")
+    if os.path.getsize(deb[0]) > MOST_BYTES:
+        sys.exit(f"the package has {os.path.getsize(deb[0]) >> 20} MiB")
+    call("dpkg-deb", "-x", deb[0], root)
+    if missing := [part for part in PARTS if not os.path.exists(f"{prefix}/{part}")]:
+        sys.exit(f"the package has no {', '.join(missing)}")
+    env = dict(os.environ, PKG_CONFIG_PATH=prefix + "/lib/pkgconfig")
+    flags = call("pkg-config", "--cflags", "--libs", "luthier", env=env).split()
+    call("g++", "-std=c++20", "-x", "c++", "-", *flags, "-shared", "-fPIC", "-o", package + "/tool.so", env=env,
+         input="#include <luthier/tool.h>\nstruct Nothing : luthier::Tool {\n"
+               "  void instrument(luthier::Kernel &, luthier::Site) override {}\n};\nLUTHIER_TOOL(Nothing)\n")
+    shutil.rmtree(package)
 
 
 def headers(prefix):

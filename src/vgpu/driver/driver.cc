@@ -4,6 +4,7 @@
 #include "support/log.h"
 #include "support/variables.h"
 #include "support/write_all.h"
+#include "vgpu/driver/running_report.h"
 #include "vgpu/wave/poison.h"
 #include "vgpu/wave/stats.h"
 #include "vgpu/wave/strict_resources.h"
@@ -14,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <thread>
 #include <unistd.h>
 
 namespace luthier::vgpu {
@@ -191,6 +193,32 @@ void Driver::reportChecks() const {
   const Poison::Totals &totals = poison_->totals;
   writeBlock(fmt::format("overwrote {} dead registers before {} instructions; of {} more, liveness is not known",
                          totals.dead.load(), totals.instructions - totals.unknown, totals.unknown.load()));
+}
+
+void Driver::reportRunning(const std::function<bool(const Dispatch &)> &wanted) {
+  using std::chrono::milliseconds;
+  // Workers answer at the end of a quantum, which is long only where every instruction is observed.
+  constexpr milliseconds kPatience(2000), kBetween(200);
+  const Running before = scheduler_.look(kPatience);
+  std::this_thread::sleep_for(kBetween);
+  const Running now = scheduler_.look(kPatience);
+  const std::string text = RunningReport(explainer, code).text(before, now, kBetween, [&](const Dispatch &dispatch) {
+    return !wanted || wanted(dispatch);
+  });
+  if (!text.empty())
+    writeBlock(text);
+  else if (!wanted)
+    writeBlock("no kernel is running");
+}
+
+std::string Driver::describeCode(uint64_t pc) {
+  const check::CodePlace place = explainer.origin(pc);
+  std::string text;
+  if (!place.owner.empty())
+    text += "\n  belongs to  " + place.owner;
+  if (!place.source.empty())
+    text += fmt::format("\n  source      {}:{}", place.source.front().file, place.source.front().line);
+  return text;
 }
 
 void Driver::reportFault(std::string_view text) {

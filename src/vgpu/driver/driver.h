@@ -20,6 +20,7 @@
 
 #include "support/result.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,8 +45,15 @@ public:
   /// Says what strict resources and poison mode did, as far as they are on.
   void reportChecks() const;
 
+  /// The kernels that have not ended, without their waves.
+  std::vector<RunningDispatch> running() { return scheduler_.running(); }
+  /// Says where the waves of those are that `wanted` says yes to, and what they wait for. Takes a moment. Without
+  /// `wanted`: of all, and if there is none, that.
+  void reportRunning(const std::function<bool(const Dispatch &)> &wanted = {});
+
   void signalEvent(uint32_t eventId) override { events->signal(eventId); }
   void reportFault(std::string_view text) override;
+  std::string describeCode(uint64_t pc) override;
   bool raiseMemoryFault(Device &device, const Fault &fault) override;
   [[noreturn]] void die(std::string_view why) override;
   void beforeKernel() override { sharedMemory.forgetPages(); }

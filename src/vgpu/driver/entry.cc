@@ -11,6 +11,7 @@
 #include "vgpu/driver/device_files.h"
 #include "vgpu/driver/driver.h"
 #include "vgpu/driver/drm.h"
+#include "vgpu/driver/hang_watch.h"
 #include "vgpu/driver/kfd.h"
 #include "vgpu/driver/tree.h"
 #include "vgpu/translate/report.h"
@@ -36,6 +37,7 @@ struct Machine {
 struct Process {
   Driver driver;
   std::vector<std::unique_ptr<RenderNode>> renderNodes;
+  HangWatch watch{driver};
 
   explicit Process(const Topology &topology) : driver(topology) {
     for (uint32_t gpu = 0; gpu < topology.gpus(); ++gpu)

@@ -1,16 +1,11 @@
 #include "vgpu/driver/explain.h"
 
-#include "isa/disassembler.h"
 #include "memcheck/bad_access.h"
-#include "object/code_object.h"
-#include "object/source_lines.h"
-#include "support/demangle.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/kernel_descriptor.h"
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
-#include <deque>
 #include <errno.h> // program_invocation_short_name
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,29 +16,6 @@ namespace {
 
 using check::Finding;
 using Neighbour = Allocations::Neighbour;
-
-using check::kLinesBefore, check::kLinesBehind;
-/// The instruction and those around it. `begin` is where the function starts.
-std::vector<check::CodeLine> linesAround(isa::Disassembler &disassembler, std::span<const uint8_t> code, uint64_t begin,
-                                         uint64_t offset) {
-  std::deque<check::CodeLine> lines;
-  size_t behind = 0;
-  for (uint64_t at = 0; at < code.size() && behind <= kLinesBehind;) {
-    const auto rest = code.subspan(at);
-    const auto instruction = disassembler.disassemble(rest, begin + at);
-    constexpr uint32_t kWord = 4;
-    const uint64_t size = instruction ? instruction->size : kWord;
-    if (at + (kLinesBefore + 1) * 16 >= offset) {
-      lines.push_back({at, disassembler.text(rest.first(std::min<size_t>(size, rest.size())), begin + at)});
-      if (at < offset && lines.size() > kLinesBefore)
-        lines.pop_front();
-    }
-    behind += at >= offset;
-    at += size;
-  }
-  return {lines.begin(), lines.end()};
-}
-
 } // namespace
 
 std::optional<Neighbour> Explainer::nearest(const BadAccess &access, const Allocations *exact) const {
@@ -54,34 +26,6 @@ std::optional<Neighbour> Explainer::nearest(const BadAccess &access, const Alloc
 
 std::string_view Explainer::ruleOf(const Wave &, const BadAccess &access, const Allocations *exact) const {
   return memcheck::ruleOf(access, nearest(access, exact));
-}
-
-void Explainer::addCode(check::CodePlace &finding, const CodeAt &at) const {
-  const uint64_t pc = at.pc;
-  finding.pc = pc;
-  finding.symbol = code_.kernelName(at.kernelObject);
-  finding.kernel = demangle(finding.symbol);
-  finding.offset = pc - entryAt(at.kernelObject, at.device.target());
-  const auto disassembler = isa::Disassembler::create(at.device.target(), at.lanes);
-  const std::optional<LoadedObject> loaded = code_.objectAt(pc);
-  const auto object = loaded ? object::CodeObject::parse(loaded->elf, "loaded code object")
-                             : Result<object::CodeObject>(makeError("no code object"));
-  const object::Symbol *function = object ? object->functionAt(pc - loaded->bias) : nullptr;
-  const auto code = function ? object->code(*function) : Result<std::span<const uint8_t>>(makeError("no function"));
-  if (function && code) {
-    finding.offset = pc - loaded->bias - function->address;
-    if (function->name != finding.symbol)
-      finding.function = demangle(function->name);
-    if (disassembler)
-      finding.code = linesAround(**disassembler, *code, function->address + loaded->bias, finding.offset);
-    if (const auto lines = object::SourceLines::of(*object))
-      for (const object::SourceLocation &frame : lines->framesAt(pc - loaded->bias))
-        finding.source.push_back({frame.file, frame.line, frame.column, demangle(frame.function)});
-    return;
-  }
-  // ROCr's own kernels are in no code object.
-  if (disassembler && at.device.memory().mapped(pc, at.bytes, at.device.mask()))
-    finding.code = {{finding.offset, (*disassembler)->text({reinterpret_cast<const uint8_t *>(pc), at.bytes}, pc)}};
 }
 
 Finding Explainer::describe(const Wave &wave, const Inst *inst) const {

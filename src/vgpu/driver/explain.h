@@ -11,7 +11,18 @@
 #include "vgpu/wave/race.h"
 #include "vgpu/wave/waits.h"
 
+namespace luthier::isa {
+class Disassembler;
+}
+
+namespace luthier::object {
+class CodeObject;
+struct Symbol;
+} // namespace luthier::object
+
 namespace luthier::vgpu {
+
+struct RunningDispatch;
 
 class Explainer {
 public:
@@ -38,6 +49,11 @@ public:
   check::Finding explain(const Wave &wave, const Inst *inst, const UndefinedUse &use, const Allocations &exact) const;
   static std::string_view ruleOf(const UndefinedUse &use);
 
+  /// An instruction of a running kernel.
+  check::CodePlace place(const RunningDispatch &running, uint64_t pc) const;
+  /// Of an instruction, only the lines of source and, in instrumented code, whose it is.
+  check::CodePlace origin(uint64_t pc) const;
+
   /// The class of a finding, which is all that is needed to know whether it is a new one.
   std::string_view ruleOf(const Wave &wave, const BadAccess &access, const Allocations *exact) const;
 
@@ -52,6 +68,11 @@ private:
     uint32_t lanes = 0; ///< of its waves
   };
   void addCode(check::CodePlace &place, const CodeAt &at) const;
+  /// The function that the instruction is in, with all that follows from that; false when there is none.
+  bool addFunction(check::CodePlace &place, uint64_t pc, isa::Disassembler *disassembler) const;
+  /// Its lines of source, and whose it is. `address` is one of the file.
+  void addOrigin(check::CodePlace &place, const object::CodeObject &object, const object::Symbol &function,
+                 uint64_t address) const;
   std::string placeOf(const Wave &wave, uint64_t pc, const std::string &instruction) const;
 
   LoadedCode &code_;

@@ -135,6 +135,18 @@ std::optional<LoadedObject> LoadedCode::objectAt(uint64_t address) {
   return found;
 }
 
+std::optional<std::vector<std::byte>>
+LoadedCode::findObject(const std::function<bool(const object::CodeObject &)> &is) {
+  std::lock_guard lock(mutex_);
+  std::vector<std::vector<std::byte>> found;
+  walk(UINT64_MAX, [&](uint64_t, std::vector<std::byte> elf) {
+    if (const auto object = object::CodeObject::parse(elf, "loaded code object"); object && is(*object))
+      found.push_back(std::move(elf));
+    return found.size() > 1;
+  });
+  return found.size() == 1 ? std::optional(std::move(found.front())) : std::nullopt;
+}
+
 bool LoadedCode::madeForXnack(uint64_t kernelObject) {
   {
     std::lock_guard lock(mutex_);

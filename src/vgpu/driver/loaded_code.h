@@ -18,6 +18,10 @@
 
 struct r_debug; // NOLINT(readability-identifier-naming): the C library's
 
+namespace luthier::object {
+class CodeObject;
+}
+
 namespace luthier::vgpu {
 
 /// Addresses and names of the kernels (`NAME.kd`) in an AMD GPU ELF file; empty when the file is not one.
@@ -39,6 +43,9 @@ public:
 
   /// The code object that the address is in. Reads the file anew at each call.
   std::optional<LoadedObject> objectAt(uint64_t address);
+
+  /// The ELF file of the only loaded code object that `is` says yes to; nothing when there are several.
+  std::optional<std::vector<std::byte>> findObject(const std::function<bool(const object::CodeObject &)> &is);
 
   /// Whether the code object of the kernel whose descriptor is at this address does not say xnack-. False for code that
   /// is in no code object: ROCr's own kernels.

@@ -27,6 +27,12 @@ int64_t codeOf(Fault::Kind kind) {
   }
 }
 
+/// Whether the fault's address is that of an instruction.
+bool isAboutCode(Fault::Kind kind) {
+  return kind == Fault::Kind::IllegalInstruction || kind == Fault::Kind::Trap || kind == Fault::Kind::EarlyAccess ||
+         kind == Fault::Kind::MissingRegister;
+}
+
 } // namespace
 
 void AqlQueue::handleKernelFault() {
@@ -40,7 +46,7 @@ void AqlQueue::handleKernelFault() {
   if (fault.kind == Fault::Kind::Memory)
     failMemory(fault);
   else
-    fail(codeOf(fault.kind), fault.text);
+    fail(codeOf(fault.kind), isAboutCode(fault.kind) ? fault.text + host().describeCode(fault.address) : fault.text);
 }
 
 void AqlQueue::fail(int64_t code, std::string_view text) {

@@ -4,6 +4,7 @@
 #include "vgpu/wave/dispatch.h"
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace luthier::vgpu {
@@ -21,6 +22,10 @@ public:
   /// Prints what happened, with the prefix of the virtual GPU; also writes out statistics, since the process may be
   /// about to end.
   virtual void reportFault(std::string_view text) = 0;
+
+  /// Lines about the instruction at this address, each with a newline before it: its line of source, and in
+  /// instrumented code whether it is the kernel's or a hook's. Empty when nothing is known.
+  virtual std::string describeCode(uint64_t) { return {}; }
 
   /// Raises the memory exception event; false when the runtime never made one.
   virtual bool raiseMemoryFault(Device &device, const Fault &fault) = 0;

@@ -38,6 +38,12 @@ constexpr size_t kRoundsBeforeYield = 256, kRoundsBeforeSleep = 4096;
 
 } // namespace
 
+struct Scheduler::Look {
+  Running seen;
+  unsigned answers = 0;
+  std::condition_variable answered;
+};
+
 /// One worker thread's workgroups.
 class Scheduler::Worker {
 public:
@@ -92,7 +98,9 @@ private:
       if (scheduler_.stop_)
         return false;
       seenVersion_ = scheduler_.version_.load(std::memory_order_relaxed);
-      for (const auto &dispatch : scheduler_.active_)
+      if (scheduler_.look_ != answered_)
+        answer();
+      for (const auto &[dispatch, submitted] : scheduler_.active_)
         if (std::none_of(shares_.begin(), shares_.end(), [&](const Share &s) { return s.dispatch == dispatch; }) &&
             hasWork(*dispatch))
           shares_.push_back(newShare(dispatch));
@@ -100,6 +108,23 @@ private:
         return true;
       scheduler_.wake_.wait(lock);
     }
+  }
+
+  /// Says where this worker's waves are. Under the scheduler's lock.
+  void answer() {
+    answered_ = scheduler_.look_;
+    for (const Share &share : shares_) {
+      const auto into = std::ranges::find_if(answered_->seen.dispatches,
+                                             [&](const auto &running) { return running.dispatch == share.dispatch; });
+      if (into == answered_->seen.dispatches.end())
+        continue;
+      into->groupsEnded += share.finished;
+      into->groupsStarted += share.finished + share.groups.size();
+      for (const auto &group : share.groups)
+        group->addPlaces(into->waves);
+    }
+    ++answered_->answers;
+    answered_->answered.notify_all();
   }
 
   static bool hasWork(const Dispatch &d) {
@@ -238,6 +263,7 @@ private:
   uint64_t seenVersion_ = 0;
   WavePool pool_;
   std::vector<Share> shares_;
+  std::shared_ptr<Look> answered_; ///< the last look that this worker has answered
 };
 
 Scheduler::Scheduler(unsigned threads) {
@@ -255,7 +281,7 @@ Scheduler::~Scheduler() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
-    for (const auto &dispatch : active_)
+    for (const auto &[dispatch, submitted] : active_)
       dispatch->abort({Fault::Kind::Aborted, 0, false, "the virtual GPU was shut down"});
     version_.fetch_add(1, std::memory_order_release);
   }
@@ -267,10 +293,47 @@ Scheduler::~Scheduler() {
 void Scheduler::submit(std::shared_ptr<Dispatch> dispatch) {
   {
     std::lock_guard lock(mutex_);
-    active_.push_back(std::move(dispatch));
+    active_.push_back({std::move(dispatch), std::chrono::steady_clock::now()});
     version_.fetch_add(1, std::memory_order_release);
   }
   wake_.notify_all();
+}
+
+std::vector<RunningDispatch> Scheduler::runningLocked() const {
+  std::vector<RunningDispatch> running;
+  for (const auto &[dispatch, submitted] : active_) {
+    const uint64_t ended = dispatch->finishedGroups_.load(std::memory_order_acquire);
+    running.push_back({.dispatch = dispatch,
+                       .submitted = submitted,
+                       .kernel = {},
+                       .groupsStarted = ended,
+                       .groupsEnded = ended,
+                       .waves = {}});
+  }
+  return running;
+}
+
+std::vector<RunningDispatch> Scheduler::running() {
+  std::lock_guard lock(mutex_);
+  return runningLocked();
+}
+
+Running Scheduler::look(std::chrono::milliseconds patience) {
+  const auto look = std::make_shared<Look>();
+  std::unique_lock lock(mutex_);
+  look->seen.dispatches = runningLocked();
+  for (RunningDispatch &running : look->seen.dispatches) {
+    const Dispatch &dispatch = *running.dispatch;
+    running.kernel = dispatch.kernelName();
+    running.entry = dispatch.entry() ? dispatch.entryChunk()->pc(dispatch.entry()) : 0;
+  }
+  look_ = look;
+  version_.fetch_add(1, std::memory_order_release);
+  wake_.notify_all();
+  look->answered.wait_for(lock, patience, [&] { return look->answers == workers_.size(); });
+  look->seen.silentWorkers = static_cast<unsigned>(workers_.size()) - look->answers;
+  // A copy: who comes late still writes into it.
+  return look->seen;
 }
 
 void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
@@ -278,7 +341,7 @@ void Scheduler::finish(const std::shared_ptr<Dispatch> &dispatch) {
   dispatch->settle();
   {
     std::lock_guard lock(mutex_);
-    std::erase(active_, dispatch);
+    std::erase_if(active_, [&](const Active &active) { return active.dispatch == dispatch; });
     version_.fetch_add(1, std::memory_order_release);
   }
   if (dispatch->device_.stats())

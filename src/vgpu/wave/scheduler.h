@@ -8,7 +8,9 @@
 #pragma once
 
 #include "vgpu/wave/dispatch.h"
+#include "vgpu/wave/running.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -29,13 +31,27 @@ public:
   void submit(std::shared_ptr<Dispatch> dispatch);
   unsigned threads() const { return static_cast<unsigned>(workers_.size()); }
 
+  /// What is running now, by the workers' own account. Waits for them, but no longer than `patience`.
+  Running look(std::chrono::milliseconds patience);
+  /// The dispatches that have not ended, without their waves. Waits for nobody.
+  std::vector<RunningDispatch> running();
+
 private:
   class Worker;
+  /// What workers answer to.
+  struct Look;
   void finish(const std::shared_ptr<Dispatch> &dispatch);
+
+  struct Active {
+    std::shared_ptr<Dispatch> dispatch;
+    std::chrono::steady_clock::time_point submitted;
+  };
+  std::vector<RunningDispatch> runningLocked() const;
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::vector<std::shared_ptr<Dispatch>> active_;
+  std::vector<Active> active_;
+  std::shared_ptr<Look> look_;       ///< the last one that was asked for
   std::atomic<uint64_t> version_{0}; ///< grows when `active_` changes
   bool stop_ = false;
   std::vector<std::thread> workers_;

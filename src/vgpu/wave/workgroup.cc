@@ -4,6 +4,7 @@
 #include "vgpu/wave/code_cache.h"
 #include "vgpu/wave/device.h"
 #include "vgpu/wave/observer.h"
+#include "vgpu/wave/running.h"
 #include "vgpu/wave/strict_resources.h"
 #include "vgpu/wave/wave_checks.h"
 
@@ -213,6 +214,44 @@ void Workgroup::reportStuck() {
 uint32_t Workgroup::barrierState() const {
   const auto signals = static_cast<uint32_t>(std::ranges::count_if(waves_, &Wave::barrierSignalled));
   return signals << 16 | running_ << 4 | 1;
+}
+
+namespace {
+
+/// The instruction that a wave waits in; its ip may be behind that already.
+uint64_t standsAt(const Wave &wave, bool splitBarriers) {
+  constexpr uint64_t kWaitBytes = 4, kGwsBytes = 8; // SOPP and SOP1; DS
+  const uint64_t next = wave.pc(wave.ip);
+  switch (wave.stop) {
+  case Stop::Barrier:
+    return splitBarriers ? next : next - kWaitBytes; // s_barrier_wait looks again
+  case Stop::Yield:
+    return next - kWaitBytes;
+  case Stop::Gws:
+    return next - kGwsBytes;
+  default:
+    return next;
+  }
+}
+
+} // namespace
+
+void Workgroup::addPlaces(std::vector<WavePlace> &places) const {
+  const bool split = dispatch_.device().target().splitBarriers;
+  const auto count = [&](auto is) { return static_cast<uint32_t>(std::ranges::count_if(waves_, is)); };
+  const auto arrived = [&](const Wave *w) { return split ? w->barrierSignalled : w->stop == Stop::Barrier; };
+  WavePlace place{.group = id_[0] + uint64_t{dispatch_.groups_[0]} * (id_[1] + uint64_t{dispatch_.groups_[1]} * id_[2]),
+                  .atBarrier = count(arrived),
+                  .ended = count([](const Wave *w) { return w->stop == Stop::End; }),
+                  .waves = static_cast<uint32_t>(waves_.size())};
+  for (const Wave *wave : waves_) {
+    if (wave->stop == Stop::End)
+      continue;
+    place.pc = standsAt(*wave, split);
+    place.stop = wave->stop;
+    place.wave = wave->index;
+    places.push_back(place);
+  }
 }
 
 void Workgroup::ended(const Wave &wave, HostFpMode &fp) {

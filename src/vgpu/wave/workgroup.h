@@ -37,6 +37,7 @@ struct GroupRange {
 
 class GroupChecks;
 class TranslatedCode;
+struct WavePlace;
 
 class Workgroup {
 public:
@@ -84,6 +85,8 @@ public:
   std::string position() const;
   const std::array<uint32_t, 3> &id() const { return id_; }
   uint64_t waveCount() const { return waves_.size(); }
+  /// Appends where its waves are that have not ended. Not while they run.
+  void addPlaces(std::vector<WavePlace> &places) const;
   /// For whoever sets up or inspects waves without the scheduler: tests and the direct API.
   std::span<Wave *const> waves() const { return waves_; }
   Dispatch &dispatch() { return dispatch_; }

@@ -106,7 +106,7 @@ public:
     return address;
   }
 
-  struct Running {
+  struct Started {
     std::mutex mutex;
     std::condition_variable changed;
     bool done = false;
@@ -132,11 +132,11 @@ public:
     }
   };
 
-  std::shared_ptr<Running> start(const Launch &launch) {
-    auto running = std::make_shared<Running>();
+  std::shared_ptr<Started> start(const Launch &launch) {
+    auto running = std::make_shared<Started>();
     // Weak, because `running` holds the dispatch, which holds this function.
     auto onDone = [weak = std::weak_ptr(running)](const Dispatch &done) {
-      const std::shared_ptr<Running> ended = weak.lock();
+      const std::shared_ptr<Started> ended = weak.lock();
       if (!ended)
         return;
       std::lock_guard lock(ended->mutex);
@@ -149,6 +149,9 @@ public:
     running->dispatch = std::move(dispatch);
     return running;
   }
+
+  /// What is running.
+  Running look() { return scheduler_->look(std::chrono::seconds(10)); }
 
   testing::AssertionResult run(const Launch &launch) { return start(launch)->completed(); }
 

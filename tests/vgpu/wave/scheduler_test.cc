@@ -86,6 +86,62 @@ TEST_P(SchedulerTest, BarriersDoNotWaitForWavesThatHaveEnded) {
   EXPECT_EQ(engine.at<uint32_t>(data, 64), 0u);
 }
 
+TEST_P(SchedulerTest, LookSeesWhereWavesAre) {
+  // Of four waves, the first turns until the host sets a flag; the others wait for it at the barrier, but for the last,
+  // which has ended.
+  const uint64_t flag = engine.memory(4096);
+  Launch launch;
+  launch.kernelObject = engine.kernel(prologue(256) + R"(
+    v_readfirstlane_b32 s9, v0
+    v_mov_b32 v4, 0
+    s_cmp_eq_u32 s9, 192
+    s_cbranch_scc1 done
+    s_cmp_lg_u32 s9, 0
+    s_cbranch_scc1 meet
+  spin:
+    global_load_dword v3, v4, s[6:7] glc
+    s_waitcnt vmcnt(0)
+    v_readfirstlane_b32 s10, v3
+    s_cmp_eq_u32 s10, 0
+    s_cbranch_scc1 spin
+  meet:
+    s_barrier
+  done:
+    s_endpgm)");
+  launch.grid = {512, 1, 1};
+  launch.workgroup = {256, 1, 1};
+  launch.kernarg = engine.arguments(flag);
+  EXPECT_TRUE(engine.look().dispatches.empty());
+  const auto running = engine.start(launch);
+  Running seen;
+  const auto there = [&] {
+    seen = engine.look();
+    return seen.dispatches.size() == 1 && seen.dispatches[0].waves.size() == 6 &&
+           std::ranges::count(seen.dispatches[0].waves, Stop::Barrier, &WavePlace::stop) == 4;
+  };
+  for (int tries = 0; !there() && tries < 10'000; ++tries)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(there());
+  EXPECT_EQ(seen.silentWorkers, 0u);
+  const RunningDispatch &dispatch = seen.dispatches[0];
+  EXPECT_EQ(dispatch.kernel, "test_kernel");
+  EXPECT_EQ(dispatch.groupsStarted, 2u);
+  EXPECT_EQ(dispatch.groupsEnded, 0u);
+  for (const WavePlace &wave : dispatch.waves) {
+    EXPECT_EQ(wave.stop, wave.wave == 0 ? Stop::None : Stop::Barrier);
+    EXPECT_EQ(wave.waves, 4u);
+    EXPECT_EQ(wave.ended, 1u);
+    EXPECT_EQ(wave.atBarrier, 2u);
+    constexpr uint32_t kBarrier = 0xbf8a0000;
+    if (wave.stop == Stop::Barrier)
+      EXPECT_EQ(engine.at<uint32_t>(wave.pc), kBarrier);
+    else
+      EXPECT_GT(wave.pc, dispatch.entry);
+  }
+  engine.at<uint32_t>(flag) = 1;
+  EXPECT_TRUE(running->completed());
+}
+
 TEST_P(SchedulerTest, WorkgroupsMayWaitForLaterOnes) {
   // Workgroup n waits until workgroup n + 1 has set its flag: only the last one can go first.
   const uint32_t groups = 40;
@@ -244,7 +300,7 @@ TEST_P(SchedulerTest, AbortingIsTooLateForWhatHasEnded) {
 }
 
 TEST_P(SchedulerTest, DispatchesAreAbortedWithTheGpu) {
-  std::shared_ptr<Engine::Running> running;
+  std::shared_ptr<Engine::Started> running;
   {
     Engine local(GetParam());
     Launch launch;

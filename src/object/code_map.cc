@@ -1,18 +1,18 @@
 // The section is a header, one entry per range, and the notes' texts, each with a NUL behind it.
 
-#include "rewrite/code_map.h"
+#include "object/code_map.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 
-namespace luthier::rewrite {
+namespace luthier::object {
 
 namespace {
 
-constexpr std::array<char, 8> kMagic{'L', 'U', 'T', 'H', 'M', 'A', 'P', '1'};
+constexpr std::array<char, 8> kMapMagic{'L', 'U', 'T', 'H', 'M', 'A', 'P', '1'};
 constexpr uint32_t kNoNote = UINT32_MAX;
-constexpr auto kLastKind = CodeRange::Kind::SharedHook;
+constexpr auto kLastKind = CodeKind::SharedHook;
 
 struct MapHeader {
   std::array<char, 8> magic;
@@ -26,89 +26,77 @@ struct MapEntry {
   uint32_t note; ///< offset in the texts
 };
 
-template <class T> void append(std::vector<std::byte> &to, const T &value) {
+template <class T> void appendPart(std::vector<std::byte> &to, const T &value) {
   const auto *bytes = reinterpret_cast<const std::byte *>(&value);
   to.insert(to.end(), bytes, bytes + sizeof value);
 }
 
 } // namespace
 
-std::string_view toString(CodeRange::Kind kind) {
+std::string_view toString(CodeKind kind) {
   switch (kind) {
-  case CodeRange::Kind::Original:
+  case CodeKind::Original:
     return "original";
-  case CodeRange::Kind::Replacement:
+  case CodeKind::Replacement:
     return "replacement";
-  case CodeRange::Kind::Glue:
+  case CodeKind::Glue:
     return "glue";
-  case CodeRange::Kind::Fragment:
+  case CodeKind::Fragment:
     return "hook";
-  case CodeRange::Kind::Entry:
+  case CodeKind::Entry:
     return "entry";
-  case CodeRange::Kind::Island:
+  case CodeKind::Island:
     return "island";
-  case CodeRange::Kind::SharedHook:
+  case CodeKind::SharedHook:
     return "shared hook";
   }
   return "?";
 }
 
-void addRanges(CodeMap &map, const Variant &variant, uint64_t address) {
-  std::vector<bool> told(variant.notes.size());
-  for (const CodeRange &range : variant.ranges) {
-    std::string note;
-    if (range.note < told.size() && !told[range.note]) {
-      told[range.note] = true;
-      note = variant.notes[range.note];
-    }
-    map.ranges.push_back({range.kind, address + range.offset, range.size, range.original, std::move(note)});
-  }
-}
-
 std::vector<std::byte> encodeCodeMap(const CodeMap &map) {
   std::vector<std::byte> bytes;
   std::string texts;
-  append(bytes, MapHeader{kMagic, map.ranges.size(), 0});
+  appendPart(bytes, MapHeader{kMapMagic, map.ranges.size(), 0});
   for (const CodeMap::Range &range : map.ranges) {
     MapEntry entry{range.address, range.size, range.original, static_cast<uint32_t>(range.kind), kNoNote};
     if (!range.note.empty()) {
       entry.note = static_cast<uint32_t>(texts.size());
       texts.append(range.note).push_back('\0');
     }
-    append(bytes, entry);
+    appendPart(bytes, entry);
   }
-  const MapHeader header{kMagic, map.ranges.size(), texts.size()};
+  const MapHeader header{kMapMagic, map.ranges.size(), texts.size()};
   memcpy(bytes.data(), &header, sizeof header);
   const auto *text = reinterpret_cast<const std::byte *>(texts.data());
   bytes.insert(bytes.end(), text, text + texts.size());
   return bytes;
 }
 
-Result<CodeMap> readCodeMap(const object::CodeObject &object) {
+Result<CodeMap> readCodeMap(const CodeObject &object) {
   CodeMap map;
-  const object::Section *section = object.section(kMapSection);
+  const Section *section = object.section(kMapSection);
   if (!section)
     return map;
   auto damaged = [&](const std::string &why) {
     return makeError("{}: section {} at offset {:#x} is damaged: {}", object.origin(), kMapSection, section->offset,
                      why);
   };
-  const object::ByteSpan bytes = section->contents;
-  auto header = object::readAs<MapHeader>(bytes, 0, "its header");
+  const ByteSpan bytes = section->contents;
+  auto header = readAs<MapHeader>(bytes, 0, "its header");
   if (!header)
     return damaged(header.error().message());
-  if (header->magic != kMagic)
+  if (header->magic != kMapMagic)
     return damaged("it does not begin as a map");
   const uint64_t room = bytes.size() - sizeof(MapHeader);
   if (header->ranges > room / sizeof(MapEntry) || room - header->ranges * sizeof(MapEntry) != header->textBytes)
     return damaged(fmt::format("{} ranges and {:#x} bytes of text do not make {:#x} bytes", header->ranges,
                                header->textBytes, bytes.size()));
-  const object::ByteSpan texts = bytes.last(header->textBytes);
+  const ByteSpan texts = bytes.last(header->textBytes);
   // A text may be named by one range only, or a small file could ask for a lot of memory.
   uint64_t noteBytes = 0, end = 0;
   map.ranges.reserve(header->ranges);
   for (uint64_t n = 0; n < header->ranges; ++n) {
-    const auto entry = object::loadAs<MapEntry>(bytes.data() + sizeof(MapHeader) + n * sizeof(MapEntry));
+    const auto entry = loadAs<MapEntry>(bytes.data() + sizeof(MapHeader) + n * sizeof(MapEntry));
     if (entry.kind > static_cast<uint32_t>(kLastKind))
       return damaged(fmt::format("range {} is of kind {}, which does not exist", n, entry.kind));
     if (entry.address < end || entry.size > UINT64_MAX - entry.address)
@@ -116,7 +104,7 @@ Result<CodeMap> readCodeMap(const object::CodeObject &object) {
     end = entry.address + entry.size;
     std::string_view note;
     if (entry.note != kNoNote) {
-      auto text = object::textAt(texts, entry.note, "a note");
+      auto text = textAt(texts, entry.note, "a note");
       if (!text)
         return damaged(text.error().message());
       note = *text;
@@ -125,7 +113,7 @@ Result<CodeMap> readCodeMap(const object::CodeObject &object) {
         return damaged("notes overlap");
     }
     map.ranges.push_back(
-        {static_cast<CodeRange::Kind>(entry.kind), entry.address, entry.size, entry.original, std::string(note)});
+        {static_cast<CodeKind>(entry.kind), entry.address, entry.size, entry.original, std::string(note)});
   }
   return map;
 }
@@ -137,4 +125,4 @@ const CodeMap::Range *CodeMap::find(uint64_t address) const {
   return &*std::prev(it);
 }
 
-} // namespace luthier::rewrite
+} // namespace luthier::object
