@@ -9,8 +9,8 @@
 #include "check/records.h"
 #include "memcheck/application_memory.h"
 #include "memcheck/bad_access.h"
+#include "memcheck/hooks/process_memory.h"
 #include "memcheck/hooks/range_table.h"
-#include "memcheck/hsa_allocations.h"
 #include "support/log.h"
 #include "support/thread.h"
 #include "support/variables.h"
@@ -20,14 +20,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cinttypes>
 #include <condition_variable>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <errno.h> // program_invocation_short_name
 #include <fmt/format.h>
-#include <fstream>
 #include <map>
 #include <mutex>
 #include <set>
@@ -40,62 +37,6 @@ namespace {
 
 using memory_check::Shared;
 using memory_check::Slot;
-
-/// The table of ranges is made anew for the next launch once anything has changed.
-struct Changes : PageGuards {
-  void guard(uint64_t, uint64_t) override { seen = true; }
-  void unguard(uint64_t, uint64_t) override { seen = true; }
-  std::atomic<bool> seen = true;
-};
-
-Changes changes;
-std::atomic<ApplicationMemory *> applicationMemory = nullptr; ///< null: nothing is checked
-decltype(::hsa_amd_pointer_info) *pointerInfo = nullptr;
-decltype(::hsa_agent_get_info) *agentInfo = nullptr;
-decltype(::hsa_system_get_info) *systemInfo = nullptr;
-
-std::optional<hsa_amd_pointer_info_t> allocationAt(uint64_t address) {
-  hsa_amd_pointer_info_t info = {};
-  info.size = sizeof info;
-  if (!pointerInfo ||
-      pointerInfo(reinterpret_cast<void *>(address), &info, nullptr, nullptr, nullptr) != HSA_STATUS_SUCCESS ||
-      info.type == HSA_EXT_POINTER_TYPE_UNKNOWN)
-    return std::nullopt;
-  return info;
-}
-
-bool isOnGpu(uint64_t address) {
-  const auto info = allocationAt(address);
-  hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
-  return info && agentInfo(info->agentOwner, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
-         type == HSA_DEVICE_TYPE_GPU;
-}
-
-/// Whether kernels may access all of the host's memory as it is (XNACK).
-bool allIsAccessible() {
-  bool accessible = false;
-  const auto what = static_cast<hsa_system_info_t>(HSA_AMD_SYSTEM_INFO_SVM_ACCESSIBLE_BY_DEFAULT);
-  return systemInfo && systemInfo(what, &accessible) == HSA_STATUS_SUCCESS && accessible;
-}
-
-/// The mapping that the host has there, unless a device or a file without a name is behind it: these are for drivers.
-std::optional<std::pair<uint64_t, uint64_t>> hostMappingAt(uint64_t address) {
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    uint64_t begin = 0, end = 0;
-    char access[5] = {};
-    int path = 0;
-    if (std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %*s %*s %*s %n", &begin, &end, access, &path) < 3 ||
-        address < begin || address >= end)
-      continue;
-    const std::string_view name =
-        std::string_view(line).substr(std::min<size_t>(static_cast<size_t>(path), line.size()));
-    if (access[0] != 'r' || name.starts_with("/dev/") || name.starts_with("/memfd:"))
-      return std::nullopt;
-    return std::pair(begin, end);
-  }
-  return std::nullopt;
-}
 
 /// A place where hooks look: an instruction of a kernel, with what a finding says of it.
 struct Place {
@@ -280,7 +221,7 @@ private:
   bool prepare() {
     if (shared_ || failed_)
       return shared_;
-    application_ = applicationMemory; // ROCr may load tools in any order, but before the first launch
+    application_ = applicationMemory(); // ROCr may load tools in any order, but before the first launch
     if (!application_ || !application_->sizesKnown()) {
       failed_ = true;
       notChecked("memory: ROCr did not hand over its table of functions (HSA_TOOLS_LIB)");
@@ -306,7 +247,7 @@ private:
   /// Before a launch.
   void refresh() {
     const std::lock_guard lock(tableMutex_);
-    const bool changed = changes.seen.exchange(false), forgotten = table_->forget();
+    const bool changed = takeChange(), forgotten = table_->forget();
     if (!changed && !forgotten)
       return;
     if (!table_->refresh() && !std::exchange(fullSaid_, true))
@@ -412,7 +353,7 @@ private:
     if (argumentsKnown)
       allocations.useForArguments(kernarg);
     if (const auto live = allocations.liveAround(address, access.bytes)) {
-      changes.seen = true;
+      noteChange();
       // Arguments of other launches are none of this one's business.
       return argumentsKnown && live->kind == Allocation::Kind::Kernarg;
     }
@@ -431,13 +372,10 @@ private:
   /// Memory that ROCr has allocated for itself: code with its variables, queues.
   bool isOfRuntime(uint64_t address) {
     const Allocations &allocations = application_->allocations();
-    const auto info = allocationAt(address);
-    if (!info)
+    const auto range = runtimeAllocationAt(address);
+    if (!range || allocations.liveAround(range->begin, 1))
       return false;
-    const auto begin = reinterpret_cast<uint64_t>(info->agentBaseAddress);
-    if (address - begin >= info->sizeInBytes || allocations.liveAround(begin, 1))
-      return false;
-    table_->allow(begin, begin + info->sizeInBytes);
+    table_->allow(range->begin, range->end);
     table_->refresh();
     return true;
   }
@@ -447,7 +385,7 @@ private:
     const auto mapping = allAccessible_ ? hostMappingAt(address) : std::nullopt;
     if (!mapping)
       return false;
-    table_->allowForNow(address, mapping->first, mapping->second);
+    table_->allowForNow(address, mapping->begin, mapping->end);
     table_->refresh();
     return true;
   }
@@ -500,39 +438,3 @@ private:
 } // namespace luthier::memcheck
 
 LUTHIER_TOOL(luthier::memcheck::MemoryCheck)
-
-extern "C" {
-
-// ROCr loads this library as one of its tools, besides Luthier doing so as one of its own.
-[[gnu::visibility("default")]] bool OnLoad(HsaApiTable *table, uint64_t, uint64_t, const char *const *) {
-  using namespace luthier;
-  using namespace luthier::memcheck;
-  if (!env::text(env::kCheckRecords) || !table->core_ || !table->amd_ext_)
-    return true;
-  if (!applicationMemory) {
-    auto *memory = new ApplicationMemory(changes); // threads may be on their way through it until the process ends
-    memory->isDevice = isOnGpu;
-    applicationMemory = memory;
-  }
-  pointerInfo = table->amd_ext_->hsa_amd_pointer_info_fn;
-  agentInfo = table->core_->hsa_agent_get_info_fn;
-  systemInfo = table->core_->hsa_system_get_info_fn;
-  watchHsaAllocations(table, [] { return applicationMemory.load(); });
-  return true;
-}
-
-[[gnu::visibility("default")]] void OnUnload() {}
-
-// For libluthier-check.so (vgpu/preload/hip_calls.c): the application has asked HIP for this memory, or has freed it.
-[[gnu::visibility("default")]] void luthierCheckClaim(void *address) {
-  if (auto *memory = luthier::memcheck::applicationMemory.load()) {
-    memory->claimed(reinterpret_cast<uint64_t>(address));
-    luthier::memcheck::changes.seen = true;
-  }
-}
-
-[[gnu::visibility("default")]] void luthierCheckFreed(void *address) {
-  if (auto *memory = luthier::memcheck::applicationMemory.load())
-    memory->freedByHip(reinterpret_cast<uint64_t>(address));
-}
-}
