@@ -23,6 +23,8 @@ constexpr std::string_view kSave = "\0337", kRestore = "\0338", kUp = "\033[A";
 
 bool possible() { return isatty(STDERR_FILENO) && tcgetpgrp(STDERR_FILENO) == getpgrp(); }
 
+std::string_view clearing() { return isatty(STDERR_FILENO) ? kClearBehind : std::string_view(); }
+
 void show(std::string_view text) {
   constexpr size_t kUsualWidth = 80;
   winsize size = {};

@@ -14,6 +14,10 @@ bool possible();
 /// In place of the line that is shown.
 void show(std::string_view text);
 
+/// What makes room for other text where a line may be shown that is not ours: the runtime's, for the virtual GPU. Empty
+/// unless stderr is a terminal.
+std::string_view clearing();
+
 /// Does nothing when none is shown. May be called from a signal handler.
 void erase();
 

@@ -14,7 +14,7 @@ import sys
 import time
 
 luthier, program = sys.argv[1:]
-SHOWN = b"luthier: 1 kernel instrumented, 1 launch, 1 running"
+SHOWN = b"luthier: 1 kernel instrumented, "  # and launches, of which some may be HIP's own
 ERASE = b"\x1b[J"
 
 
@@ -57,11 +57,11 @@ for line in re.findall(rb"\r(luthier: [^\x1b]*)", shown):
     if len(line) > 79:
         sys.exit(f"the line does not fit the terminal: {line!r}")
 quiet = on_terminal("--quiet", seconds=2.5)
-if b"running" not in quiet or b"instrumented, 1 launch" in quiet or b"\x1b" in quiet:
+if b"running" not in quiet or SHOWN in quiet or b"\x1b" in quiet:
     sys.exit(f"progress in spite of --quiet:\n{quiet!r}")
 with subprocess.Popen(command(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as piped:
     time.sleep(2.5)
     piped.send_signal(signal.SIGUSR1)
     output = piped.communicate(timeout=30)[0]
-if b"\x1b" in output or b"instrumented, 1 launch" in output or b"sites: " not in output:
+if b"\x1b" in output or SHOWN in output or b"sites: " not in output:
     sys.exit(f"progress in a pipe:\n{output!r}")

@@ -2,6 +2,7 @@
 
 #include "check/text.h"
 #include "support/log.h"
+#include "support/status_line.h"
 #include "support/variables.h"
 #include "support/write_all.h"
 #include "vgpu/driver/running_report.h"
@@ -40,7 +41,7 @@ std::vector<uint32_t> gpuIds(const Topology &topology) {
 
 // One write, so that blocks from several threads stay whole.
 void writeBlock(std::string_view text) {
-  std::string block;
+  std::string block(status_line::clearing());
   while (!text.empty()) {
     const size_t end = text.find('\n');
     block.append("luthier vgpu: ").append(text.substr(0, end)).append("\n");
