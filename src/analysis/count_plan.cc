@@ -1,10 +1,10 @@
 #include "analysis/count_plan.h"
 
 #include "analysis/exec_masks.h"
+#include "analysis/frequencies.h"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <utility>
 
@@ -14,58 +14,11 @@ namespace {
 
 constexpr uint32_t kNowhere = 0; ///< the node of all that is outside of the function
 
-/// Guesses: rounds of a loop, and how often a branch over what no lane executes is taken.
-constexpr double kRounds = 10, kSkipped = 0.1;
 /// Counters that are visited more often are better in registers: those take two or three instructions each time and
 /// about four when the wave ends, memory about nine each time.
 constexpr double kWorthSlot = 0.6;
 /// Blocks that are looked at to find where EXEC gets back what it held.
 constexpr uint64_t kMostLooks = 20'000'000;
-
-/// Whether the edge is taken only when EXEC is zero.
-bool withoutLanes(const Cfg &cfg, const Edge &edge) {
-  const std::string_view name = cfg.terminator(cfg.blocks()[edge.from]).mnemonic();
-  return (name.starts_with("s_cbranch_execz") && edge.kind == EdgeKind::Taken) ||
-         (name.starts_with("s_cbranch_execnz") && edge.kind == EdgeKind::Fallthrough);
-}
-
-/// How often control goes along edges and through blocks: a guess, from loops alone.
-struct Frequencies {
-  std::vector<double> ofBlock, ofEdge;
-  std::vector<uint8_t> repeated; ///< blocks that control can come to more than once in a call of the function
-
-  Frequencies(const Cfg &cfg, double entry) : ofBlock(cfg.blocks().size()), ofEdge(cfg.edges().size()) {
-    const Loops loops = Loops::compute(cfg);
-    const auto depth = [&](uint32_t loop) { return loop == Loops::kNone ? 0u : loops.all()[loop].depth; };
-    const auto common = [&](uint32_t a, uint32_t b) {
-      uint32_t one = loops.innermost(a), other = loops.innermost(b);
-      while (one != other) {
-        uint32_t &deeper = depth(one) > depth(other) ? one : other;
-        deeper = loops.all()[deeper].parent;
-      }
-      return one;
-    };
-    std::vector<double> chance(cfg.blocks().size());
-    chance[0] = 1;
-    for (uint32_t n = 0; n < ofEdge.size(); ++n) {
-      const Edge &edge = cfg.edges()[n];
-      const auto siblings = cfg.successors(cfg.blocks()[edge.from]);
-      const uint32_t around = common(edge.from, edge.to);
-      double taken = 1.0 / static_cast<double>(std::ranges::count_if(
-                               siblings, [&](const Edge &each) { return common(each.from, each.to) == around; }));
-      const bool staysInside =
-          std::ranges::all_of(siblings, [&](const Edge &each) { return common(each.from, each.to) == around; });
-      if (staysInside && std::ranges::any_of(siblings, [&](const Edge &each) { return withoutLanes(cfg, each); }))
-        taken = withoutLanes(cfg, edge) ? kSkipped : 1 - kSkipped;
-      ofEdge[n] = entry * taken * std::pow(kRounds, depth(around));
-      chance[edge.to] += taken;
-    }
-    for (uint32_t n = 0; n < ofBlock.size(); ++n)
-      repeated.push_back(loops.irreducible() || loops.innermost(n) != Loops::kNone);
-    for (uint32_t n = 0; n < ofBlock.size(); ++n)
-      ofBlock[n] = entry * std::min(1.0, chance[n]) * std::pow(kRounds, depth(loops.innermost(n)));
-  }
-};
 
 /// Where the lanes of a run end or begin because EXEC is written.
 struct Seam {
@@ -115,8 +68,8 @@ public:
     for (uint32_t n = 0; n < functions_.size(); ++n) {
       plan_.flows_[n].firstRun = static_cast<uint32_t>(plan_.runs_.size());
       addRuns(n);
-      frequencies_.emplace_back(*functions_[n],
-                                n == 0 ? 1 : std::max(facts_[n].entries, 0.1) * (callsItself(n) ? kRounds : 1));
+      frequencies_.emplace_back(
+          *functions_[n], n == 0 ? 1 : std::max(facts_[n].entries, 0.1) * (callsItself(n) ? Frequencies::kRounds : 1));
       noteCalls(n);
       if (!addVisits(n)) {
         facts_[n].irregular = true;
@@ -173,7 +126,7 @@ private:
     for (uint32_t n = 0; n < functions_.size(); ++n) {
       Facts &facts = facts_[n];
       facts.masks = ExecMasks::compute(cfg(n)).numbered();
-      facts.irregular |= options_.everywhere;
+      facts.irregular |= options_.everywhere || cfg(n).blocks().empty();
       for (const Block &block : cfg(n).blocks()) {
         facts.irregular |= block.exit == Exit::Unknown || block.addressTaken;
         for (const uint64_t target : {block.exitTarget, block.callTarget})

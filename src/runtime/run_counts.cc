@@ -26,7 +26,10 @@ CountPlan planOf(const Kernel &kernel, const CountPlan::Options &options) {
 /// Scalar registers that a wave can keep counters in at no cost, as far as can be told from here: half of those above
 /// what the kernel uses. The others are for hooks, and for other tools.
 unsigned freeRegisters(const Kernel &kernel) {
-  constexpr unsigned kAll = 100, kForHooks = 12;
+  constexpr unsigned kScalars = 102, kForHooks = 12;
+  // More would let fewer waves run at a time: up to gfx9, where ten or eight are the most, they share 800 registers.
+  const unsigned waves = kernel.resources().wavesPerSimd;
+  const unsigned all = waves == 9 || waves == 10 ? 74 : waves == 8 ? 90 : 100;
   unsigned used = 0;
   bool unknown = false; // code that may use all that the kernel has
   for (const Function &function : kernel.functions()) {
@@ -35,12 +38,12 @@ unsigned freeRegisters(const Kernel &kernel) {
     for (const Instr &instr : function.instrs())
       for (const std::span<const RegRange> ranges : {instr.reads(), instr.writes()})
         for (const RegRange range : ranges)
-          if (number(range.first) < kAll)
+          if (number(range.first) < kScalars)
             used = std::max(used, number(range.first) + range.count);
   }
   if (unknown)
     used = std::max(used, kernel.resources().sgprs);
-  return used + kForHooks < kAll ? (kAll - kForHooks - used) / 2 : 0;
+  return used + kForHooks < all ? (all - kForHooks - used) / 2 : 0;
 }
 
 /// Where a counter is.
