@@ -68,8 +68,8 @@ public:
       return makeError("{}: there is no kernel in it", options_.file.path);
     for (size_t n = 0; n < specs_.size(); ++n)
       if (!matched_[n])
-        LUTHIER_TRY(fail(fmt::format("nothing in {} matches --at '{}'", named_.empty() ? "any kernel" : named_,
-                                     specs_[n].text)));
+        LUTHIER_TRY(fail(
+            fmt::format("nothing in {} matches --at '{}'", named_.empty() ? "any kernel" : named_, specs_[n].text)));
     if (rejected_)
       LUTHIER_TRY(fail(fmt::format("{} of {} sites cannot be instrumented", rejected_, asked_)));
     if (images_.empty())

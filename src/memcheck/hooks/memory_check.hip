@@ -151,8 +151,8 @@ __device__ void checkFlat(GlobalShared *shared, uint32_t site, uint64_t address,
   if (__builtin_expect(luthier::any(inLds || inScratch), false)) {
     const uint32_t size = ldsBytes();
     report(shared, site, memory_check::OutsideLds, size, inLds && isBeyond(offset, bytes, size), offset);
-    report(shared, site, memory_check::OutsideScratch, scratchBytes,
-           inScratch && isBeyond(offset, bytes, scratchBytes), offset);
+    report(shared, site, memory_check::OutsideScratch, scratchBytes, inScratch && isBeyond(offset, bytes, scratchBytes),
+           offset);
   }
   if (inLds || inScratch)
     return;
@@ -162,8 +162,8 @@ __device__ void checkFlat(GlobalShared *shared, uint32_t site, uint64_t address,
     checkMemory(shared, site, address, bytes);
 }
 
-/// Only the resource of scratch memory adds the lane's number to addresses: each dword of a lane is followed by those of
-/// the other lanes. Whether it is that; if so, it has been checked.
+/// Only the resource of scratch memory adds the lane's number to addresses: each dword of a lane is followed by those
+/// of the other lanes. Whether it is that; if so, it has been checked.
 __device__ bool checkSwizzled(GlobalShared *shared, uint32_t site, uint64_t from, uint32_t bytes,
                               const memory_check::Resource &resource, uint32_t scratchBytes) {
   constexpr uint32_t kAddTidEnable = 1 << 23;
