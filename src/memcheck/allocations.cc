@@ -1,5 +1,7 @@
 #include "memcheck/allocations.h"
 
+#include "support/code_object_uri.h"
+
 #include <algorithm>
 #include <mutex>
 #include <tuple>
@@ -255,6 +257,14 @@ std::vector<Allocation> Allocations::live() const {
   }
   std::ranges::sort(all, {}, &Allocation::number);
   return all;
+}
+
+bool argumentsLeadInto(const Allocations::Range &memory, uint64_t kernarg, uint64_t bytes) {
+  std::vector<uint64_t> arguments(bytes / sizeof(uint64_t));
+  if (!readOwnMemory(kernarg, arguments.data(), arguments.size() * sizeof(uint64_t)))
+    return false;
+  return std::ranges::any_of(arguments,
+                             [&](uint64_t argument) { return argument >= memory.begin && argument < memory.end; });
 }
 
 } // namespace luthier::memcheck

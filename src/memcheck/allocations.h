@@ -116,4 +116,8 @@ private:
   std::atomic<uint64_t> generation_{1};
 };
 
+/// Whether one of a launch's arguments, `bytes` of them at `kernarg`, is an address in `memory`, which they are in
+/// themselves. From 5.7 on, HIP keeps constants of its own kernels there.
+bool argumentsLeadInto(const Allocations::Range &memory, uint64_t kernarg, uint64_t bytes);
+
 } // namespace luthier::memcheck

@@ -96,6 +96,8 @@ __global__ void arguments(int *to, int index) {
   to[threadIdx.x] = all[index]; // BAD: kernel_arguments
 }
 
+__global__ void tellArguments(uint64_t *to) { *to = (uint64_t)__builtin_amdgcn_kernarg_segment_ptr(); }
+
 /// Through a pointer that does not say what it points to.
 __device__ __attribute__((noinline)) void put(volatile int *at) {
   *at = 7; // BAD: flat_global flat_lds flat_scratch
@@ -212,6 +214,11 @@ void runCase(const std::string &name, bool faulty) {
     std::free(host);
   } else if (name == "kernel_arguments") {
     arguments<<<1, 64>>>(onDevice<int>(64), faulty ? 200 : 2);
+    // A kernel that is told of memory beside its arguments may read it, as HIP's own do.
+    uint64_t beside = 0, *told = onDevice<uint64_t>(1);
+    tellArguments<<<1, 1>>>(told);
+    HIP_CHECK(hipMemcpy(&beside, told, sizeof beside, hipMemcpyDeviceToHost));
+    uniform<<<1, 64>>>(reinterpret_cast<const int *>(beside), onDevice<int>(64), 0);
   } else {
     sample::fail("there is no case %s", name.c_str());
   }

@@ -355,7 +355,8 @@ private:
     if (const auto live = allocations.liveAround(address, access.bytes)) {
       noteChange();
       // Arguments of other launches are none of this one's business.
-      return argumentsKnown && live->kind == Allocation::Kind::Kernarg;
+      return argumentsKnown && live->kind == Allocation::Kind::Kernarg &&
+             !argumentsLeadInto(*live, kernarg, place.argumentBytes);
     }
     return !isAccessible(address) || !isAccessible(address + access.bytes - 1);
   }

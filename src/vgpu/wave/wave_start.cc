@@ -6,7 +6,6 @@
 #include "vgpu/wave/workgroup.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace luthier::vgpu {
 
@@ -34,21 +33,6 @@ void setRows(uint32_t (*to)[kMaxLanes], const uint32_t (*from)[kMaxLanes], uint3
   else
     for (uint32_t n = 0; n < count; ++n)
       set(to[n], from ? from[n] : nullptr, kMaxLanes / 2 * sizeof(uint32_t));
-}
-
-/// Whether one of the kernel's arguments is an address in [begin, end), the memory that arguments are in. HIP keeps
-/// constants of its own kernels there from 5.7 on.
-bool argumentsPointInto(uint64_t begin, uint64_t end, const Launch &launch, uint32_t bytes, const Device &device) {
-  uint64_t host = launch.kernarg;
-  if (!device.memory().resolve(host, bytes, device.mask()))
-    return false;
-  for (uint32_t offset = 0; offset + sizeof(uint64_t) <= bytes; offset += sizeof(uint64_t)) {
-    uint64_t argument = 0;
-    memcpy(&argument, reinterpret_cast<const void *>(host + offset), sizeof argument);
-    if (argument >= begin && argument < end)
-      return true;
-  }
-  return false;
 }
 
 } // namespace
@@ -86,7 +70,7 @@ WaveStart::WaveStart(const Dispatch &dispatch) {
     state_.scratchBytes = uint64_t{launch.privateSegmentSize} * state_.lanes;
     const auto memory = state_.check->allocations().liveAround(launch.kernarg, 1);
     if (memory && memory->kind == Allocation::Kind::Kernarg && descriptor.kernargSize &&
-        !argumentsPointInto(memory->begin, memory->end, launch, descriptor.kernargSize, device)) {
+        !memcheck::argumentsLeadInto(*memory, launch.kernarg, descriptor.kernargSize)) {
       constexpr uint64_t kAlignment = 16; // up to which compilers load, rather than three dwords alone
       state_.argumentMemory = memory->begin;
       state_.argumentMemoryBytes = memory->end - memory->begin;
