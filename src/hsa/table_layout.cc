@@ -1,5 +1,6 @@
 #include "hsa/table_layout.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -49,6 +50,14 @@ Result<std::vector<ApiId>> layoutOf(ApiTable table, const ApiTableVersion &versi
   if (functions.empty() || (functions.size() != count && functions.size() != functionsOf(table, UINT64_MAX).size()))
     return makeError("ROCr's {} has {} functions, as that of no ROCr that this build knows", nameOf(table), count);
   return functions;
+}
+
+void *entryOf(ApiTable table, const ApiTableVersion &version, ApiId id) {
+  const Result<std::vector<ApiId>> layout = layoutOf(table, version);
+  if (!layout)
+    return nullptr;
+  const auto at = std::ranges::find(*layout, id);
+  return at == layout->end() ? nullptr : reinterpret_cast<void *const *>(&version + 1)[at - layout->begin()];
 }
 
 std::vector<ApiId> loaderLayout() { return functionsOf(ApiTable::loader, UINT64_MAX); }

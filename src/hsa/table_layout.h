@@ -20,6 +20,10 @@ enum class ApiTable { core, amd, finalizer, image, loader };
 /// another place.
 Result<std::vector<ApiId>> layoutOf(ApiTable table, const ApiTableVersion &version);
 
+/// The entry of a function in the table that begins with `version`. Null where the running ROCr has not that function,
+/// or is one that Luthier does not know.
+void *entryOf(ApiTable table, const ApiTableVersion &version, ApiId id);
+
 /// Those of the loader's extension, a table without a version.
 std::vector<ApiId> loaderLayout();
 

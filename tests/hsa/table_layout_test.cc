@@ -36,6 +36,21 @@ TEST_P(OfRelease, EveryKnownTableIsUnderstood) {
   EXPECT_EQ(layoutOf(ApiTable::image, version(major, image))->size(), std::min<size_t>(image, 14));
 }
 
+TEST(TableLayout, EntriesAreFoundWhereTheReleaseHasThem) {
+  constexpr uint32_t kFunctions = 69; // as ROCr 6.1 has, two of them in front of the one that is asked for
+  struct {
+    ApiTableVersion version;
+    uintptr_t entries[kFunctions];
+  } table{};
+  table.version = version(2, kFunctions);
+  for (uintptr_t n = 0; n < kFunctions; ++n)
+    table.entries[n] = 1000 + n;
+  EXPECT_EQ(entryOf(ApiTable::amd, table.version, ApiId::hsa_amd_pointer_info), reinterpret_cast<void *>(1028));
+  EXPECT_EQ(entryOf(ApiTable::amd, table.version, ApiId::hsa_amd_enable_logging), nullptr);
+  table.version.major_id = 9; // unknown
+  EXPECT_EQ(entryOf(ApiTable::amd, table.version, ApiId::hsa_amd_pointer_info), nullptr);
+}
+
 // Places as the headers of each release have them: offsets into AmdExtTable, without its version.
 TEST(TableLayout, PlacesOfFunctionsThatHaveMoved) {
   struct {

@@ -1,5 +1,6 @@
 #include "memcheck/hooks/process_memory.h"
 
+#include "hsa/table_layout.h"
 #include "memcheck/hsa_allocations.h"
 #include "support/env.h"
 #include "support/variables.h"
@@ -42,7 +43,7 @@ std::optional<hsa_amd_pointer_info_t> infoOf(uint64_t address) {
 bool isOnGpu(uint64_t address) {
   const auto info = infoOf(address);
   hsa_device_type_t type = HSA_DEVICE_TYPE_CPU;
-  return info && agentInfo(info->agentOwner, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
+  return info && agentInfo && agentInfo(info->agentOwner, HSA_AGENT_INFO_DEVICE, &type) == HSA_STATUS_SUCCESS &&
          type == HSA_DEVICE_TYPE_GPU;
 }
 
@@ -103,9 +104,12 @@ extern "C" {
     memory->isDevice = isOnGpu;
     application = memory;
   }
-  pointerInfo = table->amd_ext_->hsa_amd_pointer_info_fn;
-  agentInfo = table->core_->hsa_agent_get_info_fn;
-  systemInfo = table->core_->hsa_system_get_info_fn;
+  const auto find = [&](hsa::ApiId id, hsa::ApiTable which, const ApiTableVersion &version, auto &function) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(hsa::entryOf(which, version, id));
+  };
+  find(hsa::ApiId::hsa_amd_pointer_info, hsa::ApiTable::amd, table->amd_ext_->version, pointerInfo);
+  find(hsa::ApiId::hsa_agent_get_info, hsa::ApiTable::core, table->core_->version, agentInfo);
+  find(hsa::ApiId::hsa_system_get_info, hsa::ApiTable::core, table->core_->version, systemInfo);
   watchHsaAllocations(table, [] { return application.load(); });
   return true;
 }
