@@ -99,6 +99,7 @@ const Functions &functionsOf(const std::string &path) {
 }
 
 constexpr std::string_view kHip = "libamdhip64";
+constexpr std::string_view kBeforeHip = "libluthier-check"; ///< vgpu/preload/hip_calls.c
 
 bool isModule(std::string_view path, std::string_view name) {
   return path.substr(path.rfind('/') + 1).starts_with(name);
@@ -142,6 +143,9 @@ std::vector<check::HostFrame> describeHostStack(const HostStack &stack) {
     } else {
       frame.offset = call;
     }
+    // From HIP 6 on, exported functions jump to ones without names. Ours that is before them has the name.
+    if (isModule(frame.module, kBeforeHip) && !frames.empty() && isModule(frames.back().module, kHip))
+      frames.back().function = frame.function;
     if (isModule(frame.module, "libluthier") || (frames.empty() && isModule(frame.module, "libhsa-runtime64")))
       continue;
     if (!frames.empty() && isModule(frames.back().module, kHip) && isModule(frame.module, kHip))
