@@ -264,8 +264,8 @@ TEST(VirtualGpu, StrictResourcesSayWhatTheyDid) {
 }
 
 TEST(VirtualGpu, NoLlvmSymbolIsVisible) {
-  const std::string command =
-      "nm -D --defined-only '" LUTHIER_DRIVER "' | grep -vE ' (luthier(Vgpu|Check)[A-Za-z]+|OnLoad|OnUnload)$' | grep .";
+  const std::string command = "nm -D --defined-only '" LUTHIER_DRIVER
+                              "' | grep -vE ' (luthier(Vgpu|Check)[A-Za-z]+|OnLoad|OnUnload)$' | grep .";
   EXPECT_NE(std::system(command.c_str()), 0) << "symbols other than the driver's entries are exported";
 }
 
