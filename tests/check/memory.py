@@ -88,8 +88,9 @@ def check(options):
     first = finding["wave"] * finding["wave_size"]
     found = [first + lane["lane"] for lane in finding["lanes"]]
     items = [item for item in items if first <= item < first + finding["wave_size"]]
-    # Later compilers add up the lanes of one address, and one of them does the atomic operation.
-    items = found if case == "misaligned_atomic" and found and set(found) <= set(items) else items
+    # Where the compiler adds up the lanes of one address, only the first of them does the atomic operation.
+    if case == "misaligned_atomic" and any("s_bcnt1" in line["text"] for line in finding["code"]):
+        items = items[:1]
     expect(found == items and bool(found) == bool(EXPECTED[case][2]), f"the work-items are {found}")
     lines = [number for number, line in enumerate(open(source), 1) if "BAD:" in line and case in line.split("BAD:")[1].split()]
     # Functions of HIP's headers are inlined.
